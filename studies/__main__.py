@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import studies.parsing  # noqa: F401  registers the task dp, before the keys of setup files are listed
-from vocab_lit.cli.console import Json, OneLine, SetupFile, show, show_facts, tell_json
+from vocab_lit.cli.console import Json, OneLine, SetupFile, print_json, show, show_facts
 
 app = typer.Typer(
     cls=OneLine,
@@ -167,7 +167,7 @@ def claims(
     chosen = [claim for claim in known if paper in (None, claim.paper)]
     rows = verdicts(chosen, with_starts(with_field(with_study(read_records(records)))), strict=False)
     if as_json:
-        tell_json(json.loads(rows.drop(columns=["standardised", "agree"]).to_json(orient="records")))
+        print_json(json.loads(rows.drop(columns=["standardised", "agree"]).to_json(orient="records")))
         return
     judged = rows.pivot(index="id", columns="source", values="verdict").fillna("")
     for name, of_paper in rows.groupby("paper", sort=False):
@@ -283,7 +283,7 @@ def speedrun(
 
     record = run_speedrun(open_speedrun(recipe, data, minutes, track, steps), out, records)
     if as_json:
-        tell_json(record)
+        print_json(record)
         return
     show_facts({name: record[name] for name in _SHOWN}, "record")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vocab_lit.methods.registry import RECIPES, get_recipe
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.markup import markdown_table, of_ours
+from vocab_lit.text.markup import markdown_cell, markdown_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -284,7 +284,7 @@ def methods_when() -> str:
     for methods, (when, record) in _when().items():
         recipe = get_recipe(methods.split("`")[1])
         rows.append([methods, recipe.paper or "this package", recipe.about.rstrip("."), when, record])
-    return markdown_table(["method", "paper", "how", "take it with", "what the records say"], rows, of_ours)
+    return markdown_table(["method", "paper", "how", "take it with", "what the records say"], rows, markdown_cell)
 
 
 # ---- after one pass over half a megabyte: data/real-trial/one-pass.csv
@@ -397,7 +397,7 @@ def advice() -> str:
     ways = {"`lapt` alone": 0, "`--extend 500`": 500, "`--extend 2000`": 2000}
     rows = [[told, *(cell(model, n) for model in columns)] for told, n in ways.items()]
     about = f"0.5 MB of Swahili: bits per byte, before → after one pass; tokens per word{scope_of_pass()}."
-    table = markdown_table(["way", *columns.values()], rows, of_ours)
+    table = markdown_table(["way", *columns.values()], rows, markdown_cell)
     return f"{about}\n\n{table}\n\nIn four languages, {new_tokens()}."
 
 

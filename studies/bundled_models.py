@@ -25,7 +25,7 @@ from studies.constructed import LANGUAGES, world_of
 from studies.model_cards import model_card, training_command
 from studies.model_recipes import FIELD_RECIPES, RECIPES, TOKENIZERS, XLMR, ModelRecipe
 from vocab_lit.text.corpus import Lines, data_path, mix, sampling_weights, write_json
-from vocab_lit.text.documents import one_a_line
+from vocab_lit.text.documents import as_documents
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.lm_data import MaskedBlocks, PackedBlocks, pack
 from vocab_lit.training.settings import LaptConfig
@@ -184,7 +184,7 @@ def training_blocks(
 ) -> torch.Tensor:  # (n_blocks, length) token ids
     "Blocks of every language, and translation pairs in the recipe's share."
     packed = {
-        code: pack(tokenizer, one_a_line(text_of(recipe, i, folder=folder)), recipe.length)
+        code: pack(tokenizer, as_documents(text_of(recipe, i, folder=folder)), recipe.length)
         for i, code in enumerate(tqdm(recipe.locales, desc="text"))
     }
     plain = in_proportion(packed, recipe.alpha, recipe.seed)
@@ -449,7 +449,7 @@ def evaluate_language(
         lines = Lines(text_file(folder, code, "heldout"))
     else:
         lines = world_of(code).lines(code, 300, seed=0, held_out=True)
-    return heldout_loss(model, tokenizer, one_a_line(lines), seed=0, length=tokenizer.model_max_length)
+    return heldout_loss(model, tokenizer, as_documents(lines), seed=0, length=tokenizer.model_max_length)
 
 
 def measure(

@@ -24,7 +24,7 @@ from vocab_lit.models.trainable import only_new_rows
 from vocab_lit.models.transplant import Transplant, transplant, trim_recipe
 from vocab_lit.tasks.finetune import fit, prepare
 from vocab_lit.tasks.settings import PERPLEXITY
-from vocab_lit.text.documents import one_a_line
+from vocab_lit.text.documents import as_documents
 from vocab_lit.tokens.continued import extend_on_text
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.load import load_tokenizer
@@ -161,7 +161,7 @@ class Target:
             if isinstance(lines, StoredText):
                 self._packed[text, kept] = _pack_beside(tokenizer, lines, length)
             else:
-                self._packed[text, kept] = pack(tokenizer, one_a_line(lines), length)
+                self._packed[text, kept] = pack(tokenizer, as_documents(lines), length)
         return self._packed[text, kept]
 
     def words(self, how: str = "auto") -> tuple[WordVectors, WordVectors]:  # of the source and the target language
@@ -458,7 +458,7 @@ def _pack_beside(tokenizer, text, length) -> PackedBlocks:  # made once, also by
     made_by = hashlib.blake2b(tokenizer.backend_tokenizer.to_str().encode(), digest_size=8).hexdigest()
     file = text.beside(f"tokens-{made_by}-{length}")
     with FileLock(f"{file}.lock"):
-        return PackedBlocks(file, length) if file.is_file() else pack(tokenizer, one_a_line(text), length, file)
+        return PackedBlocks(file, length) if file.is_file() else pack(tokenizer, as_documents(text), length, file)
 
 
 def _loss_rows(losses):

@@ -19,8 +19,8 @@ from vocab_lit.tasks.pairs import Answer, Pair, Question
 from vocab_lit.tasks.tagging import Tagged, read_bio
 from vocab_lit.tasks.task import divide, hold_out
 from vocab_lit.text.cleaning import clean
-from vocab_lit.text.corpus import capped, mix
 from vocab_lit.text.corpus import hold_out as hold_out_lines
+from vocab_lit.text.corpus import limit_bytes, mix
 from vocab_lit.text.errors import import_extra
 from vocab_lit.text.files import hub_name, in_mirror
 from vocab_lit.text.settings import CleanSettings, first_line
@@ -211,7 +211,7 @@ class HubText:
         lines = hub_lines(self.corpus, self.language, self.limit or None)
         english = dict(language_model=self.language_model, without_languages="en", confidence=0.9)
         how = CleanSettings(**english if self.language_model else {})
-        return capped(clean(lines, how=how) if self.cleaned else lines, self.max_bytes or float("inf"))
+        return limit_bytes(clean(lines, how=how) if self.cleaned else lines, self.max_bytes or float("inf"))
 
     @property
     def files(self) -> list:  # of the mirror; empty where the text comes from the Hub

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from vocab_lit.tasks.settings import register
-from vocab_lit.tasks.tagging import conllu_words, cuts, lay_out, some_sentences, word_subtokens
+from vocab_lit.tasks.tagging import check_sentences, conllu_words, cuts, lay_out, word_subtokens
 from vocab_lit.tasks.task import Row, Task, WholeConfig, forward, make_row, paper_settings
 from vocab_lit.text.corpus import raw_lines
 from vocab_lit.text.files import write_text
@@ -86,7 +86,7 @@ def read_trees(
             word, line = tree.words[number - 1], place.lines[number - 1]
             raise ValueError(f"{path}, line {line}: {word!r} {what} (sentence {place.name})")
         trees.append(tree)
-    return some_sentences(path, trees)
+    return check_sentences(path, trees)
 
 
 def _beginning_of(tree: Parsed) -> str:

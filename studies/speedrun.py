@@ -31,9 +31,9 @@ from vocab_lit.study.measure import merged_lora, study_bits
 from vocab_lit.study.stages import CellRun, initial_model, ready
 from vocab_lit.study.study import cell_fingerprint, check_study, study_digests
 from vocab_lit.study.study_file import GridCell, Study, Way, read_study, way_parts
-from vocab_lit.tasks.evaluate import silenced
+from vocab_lit.tasks.evaluate import errors_only
 from vocab_lit.text.corpus import Amount, Lines, data_path, read_lines, sample_lines, write_json
-from vocab_lit.text.files import alone, check_file_name, check_output, in_turn
+from vocab_lit.text.files import alone, check_file_name, check_output, one_at_a_time
 from vocab_lit.text.settings import SettingError, read_yaml, wrong
 from vocab_lit.tokens.vocab import fit
 from vocab_lit.training.settings import KeepSettings
@@ -327,7 +327,7 @@ class _Run:
         "Train a model by the recipe."
         cell, lapt = self.cell(self.track), replace(self.asked.way.lapt, steps=steps, eval_every=every)
         settings = replace(cell.settings(resume), seed=self.asked.cell.seed, precision=self.note["precision"])
-        with silenced():
+        with errors_only():
             lapt_files(self.start, [str(cell.train_text)], out, lapt, settings, None, self.keep, [clock])
 
 
@@ -480,7 +480,7 @@ def check_records(path: Path) -> None:
 def _add_record(record: dict[str, str], path: Path) -> None:
     "Write a record behind the others, unless it is among them."
     path.parent.mkdir(parents=True, exist_ok=True)
-    with in_turn(path):
+    with one_at_a_time(path):
         is_new = not path.exists()
         if not is_new and record in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
             return

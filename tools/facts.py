@@ -16,7 +16,7 @@ from studies.advice_of_ways import ADAPTED  # the module registers more
 from studies.retained_words import TABLE
 from vocab_lit.runs.measure import Measure, read_measures
 from vocab_lit.text.corpus import data_path
-from vocab_lit.text.markup import markdown_table, of_ours
+from vocab_lit.text.markup import markdown_cell, markdown_table
 from vocab_lit.training.recommended import LAPT_RATES, REPLAY, RETAINED_WORDS, RETENTION, RETENTION_SAMPLED, format_rate
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def evidence() -> str:
         for verdict in ("supported", "contradicted", "undecided", "no verdict")
     ]
     total = ["**all**", *(f"**{n.sum()}**" for n in counts.values())]
-    return markdown_table(["findings of the papers", *counts], [*rows, total], of_ours)
+    return markdown_table(["findings of the papers", *counts], [*rows, total], markdown_cell)
 
 
 @_fact(*(f"published/{name}.csv" for name in PAPERS))
@@ -471,7 +471,7 @@ def tutorial() -> str:
     seconds, cpu_seconds = (sum(entry[key] for entry in record.values()) for key in ("seconds", "cpu_seconds"))
     most = max(entry["memory_mb"] for entry in record.values()) / 1000
     rows.append(["**all**", f"**{seconds}**", f"**{cpu_seconds}**", f"**{most:.1f}**"])
-    return markdown_table(["section", "seconds", "CPU seconds", "GB of memory"], rows, of_ours)
+    return markdown_table(["section", "seconds", "CPU seconds", "GB of memory"], rows, markdown_cell)
 
 
 @_fact("real-trial/tutorial.json")
@@ -628,11 +628,13 @@ def commands_by_group() -> dict[str, dict[str, str]]:  # {group: {command: first
 def commands() -> str:
     "A table of all commands, in groups."
     rows = [[group.lower(), ", ".join(f"`{name}`" for name in there)] for group, there in commands_by_group().items()]
-    return markdown_table(["to", "`vocab-lit` ..."], rows, of_ours)
+    return markdown_table(["to", "`vocab-lit` ..."], rows, markdown_cell)
 
 
 @_fact()
 def all_commands() -> str:
     "A table of all commands with what each does."
     listed = {name: told for there in commands_by_group().values() for name, told in there.items()}
-    return markdown_table(["`vocab-lit` ...", "does"], [[f"`{name}`", told] for name, told in listed.items()], of_ours)
+    return markdown_table(
+        ["`vocab-lit` ...", "does"], [[f"`{name}`", told] for name, told in listed.items()], markdown_cell
+    )

@@ -86,18 +86,21 @@ def public_names(path: Path) -> dict[str, tuple[str, str]]:
 
 def _module_parts(path: Path, page: str) -> list[str]:
     "The reference of one module, in Markdown."
-    from vocab_lit.text.markup import markdown_table, of_ours
+    from vocab_lit.text.markup import markdown_cell, markdown_table
 
     module, names = module_name(path), public_names(path)
     if not module or not names:
         return []
     rows = [(f"[`{name}`]({page}{'#' * bool(anchor)}{anchor})", text) for name, (anchor, text) in names.items()]
     full_name = "vocab_lit" if module == "__init__" else f"vocab_lit.{module}"
-    parts = [f"## `{full_name}`", f"[{path.stem}]({page})", markdown_table(["name", "what it is"], rows, of_ours)]
+    parts = [f"## `{full_name}`", f"[{path.stem}]({page})", markdown_table(["name", "what it is"], rows, markdown_cell)]
     classes = [node for node, _, _ in _exported_statements(path) if isinstance(node, ast.ClassDef)]
     for node in classes:
         if options := _options(node):
-            parts += [f"Options of `{node.name}`:", markdown_table(["option", "default", "meaning"], options, of_ours)]
+            parts += [
+                f"Options of `{node.name}`:",
+                markdown_table(["option", "default", "meaning"], options, markdown_cell),
+            ]
     return parts
 
 

@@ -64,7 +64,7 @@ def _records_row(root: Path, name: str) -> str:
 
 def _table(root: Path, paths: list[Path], parameters: bool) -> tuple[str, str]:
     "The minutes of all pages that are there, and a table of them, with their parameters if they have any."
-    from vocab_lit.text.markup import markdown_table, of_ours
+    from vocab_lit.text.markup import markdown_cell, markdown_table
 
     made = {path: info for path in paths if (info := page_info(path))}
     rows = []
@@ -74,7 +74,9 @@ def _table(root: Path, paths: list[Path], parameters: bool) -> tuple[str, str]:
         link = f"[{path.stem}]({os.path.relpath(path, root / 'book' / 'runs')})"
         rows.append([link, *[given] * parameters, seconds, info["at"]])
     minutes = sum(info["seconds"] for info in made.values()) / 60
-    return f"{minutes:.0f}", markdown_table(["page", *["parameters"] * parameters, "seconds", "made"], rows, of_ours)
+    return f"{minutes:.0f}", markdown_table(
+        ["page", *["parameters"] * parameters, "seconds", "made"], rows, markdown_cell
+    )
 
 
 def status(workers: int, root: Path | None = None) -> str:

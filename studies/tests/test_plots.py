@@ -451,9 +451,9 @@ def test_curves_go_through_the_means_on_a_logarithmic_axis_with_plain_numbers(ra
         "all at once",
     ]
     assert [t.get_text() for t in loss_curves(curves).axes[1].get_legend().get_texts()] == list(levels)
-    uncut = loss_curves(perplexities, log=True)
-    uncut.draw_without_rendering()
-    ticks = {t.get_text() for t in uncut.axes[0].get_yticklabels()}
+    without_truncation = loss_curves(perplexities, log=True)
+    without_truncation.draw_without_rendering()
+    ticks = {t.get_text() for t in without_truncation.axes[0].get_yticklabels()}
     assert {"100", "1000", "10000"} <= ticks and not {"20", "5000"} & ticks
     six = pd.concat([curves.assign(language=line) for line in "abcdef"])
     rows_of_panels = [a.get_subplotspec().rowspan.start for a in loss_curves(six.query("seed == 0")).axes]

@@ -4,7 +4,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 from types import SimpleNamespace
 from typing import Annotated
-from vocab_lit.cli.console import Common, OneLine, TRACEBACK, _cell, _remarks, command, log, remarks_shown, sentence, tell_json, upload_rows, upload_to
+from vocab_lit.cli.console import Common, OneLine, TRACEBACK, _cell, _remarks, command, log, print_json, remarks_shown, sentence, upload_rows, upload_to
 from vocab_lit.text.errors import UserError
 from vocab_lit.text.settings import CleanSettings, SettingError, options
 from vocab_lit.training.settings import RunStopped
@@ -82,7 +82,7 @@ def cell_c5bb432d():
 def test_a_number_that_is_not_finite_is_null_where_json_is_printed():
     written = io.StringIO()
     with redirect_stdout(written):
-        tell_json([dict(test=float("nan"), share=float("-inf"), name="ሰላም", n=1, loss=0.5)])
+        print_json([dict(test=float("nan"), share=float("-inf"), name="ሰላም", n=1, loss=0.5)])
     assert '"ሰላም"' in written.getvalue()
     assert json.loads(written.getvalue(), parse_constant=pytest.fail) == [
         dict(test=None, share=None, name="ሰላም", n=1, loss=0.5)

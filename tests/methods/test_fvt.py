@@ -6,13 +6,13 @@ from studies.plan_check import check_plan
 from studies.toy_tokenizers import toy_tokenizer
 from tokenizers import Tokenizer
 from types import SimpleNamespace
-from vocab_lit.methods.fvt import KEEP, check_given, source_subtokens, with_given
+from vocab_lit.methods.fvt import KEEP, check_listed_tokens, source_subtokens, with_listed_tokens
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.settings import SettingError
-from vocab_lit.tokens.expansion import add_given
+from vocab_lit.tokens.expansion import add_listed_tokens
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.tokens.settings import GivenToken
+from vocab_lit.tokens.settings import ListedToken
 from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Token, Vocab
@@ -79,14 +79,14 @@ def cell_34f7678b():
     source_tokenizer = load_tokenizer(data_path("models", "mini-xlmr"))
     source_given = Vocab.from_tokenizer(source_tokenizer)
     given = [
-        GivenToken("malaria", description="months in Africa"),
-        GivenToken("hospitali", like="Uganda"),
-        GivenToken("dollarado"),
-        GivenToken("<place>", like="Africa", special=True),
+        ListedToken("malaria", description="months in Africa"),
+        ListedToken("hospitali", like="Uganda"),
+        ListedToken("dollarado"),
+        ListedToken("<place>", like="Africa", special=True),
     ]
-    built = add_given(source_tokenizer, given)
+    built = add_listed_tokens(source_tokenizer, given)
     target = Vocab.from_tokenizer(built.tokenizer)
-    plan_given = with_given(KEEP, built.given).plan(source_given, target)
+    plan_given = with_listed_tokens(KEEP, built.given).plan(source_given, target)
     plan_given.summary()
     return SimpleNamespace(built=built, given=given, plan_given=plan_given, source_given=source_given, source_tokenizer=source_tokenizer)
 
@@ -234,35 +234,35 @@ def test_tokens_that_cannot_be_added_are_named_by_file_and_line(cell_34f7678b):
     source_given = cell_34f7678b.source_given
     uganda = source_given.find(" Uganda")[0]
     bad = {
-        GivenToken("Uganda"): rf"'Uganda' is in the vocabulary already \(id {uganda.id:,}\); leave it out",
-        GivenToken("<mask>"): r"'<mask>' is a special token of the source \(id",
-        GivenToken("<s>", special=True): r"'<s>' is a special token of the source \(id 0\)",
-        GivenToken(
+        ListedToken("Uganda"): rf"'Uganda' is in the vocabulary already \(id {uganda.id:,}\); leave it out",
+        ListedToken("<mask>"): r"'<mask>' is a special token of the source \(id",
+        ListedToken("<s>", special=True): r"'<s>' is a special token of the source \(id 0\)",
+        ListedToken(
             "malaria", like="Ugandan"
         ): r"'malaria' is like 'Ugandan', which is no token of the source: .* makes Uganda n of it",
-        GivenToken("malaria", description="ⴰⵎⴰⵣⵉⵖ"): "described by 'ⴰⵎⴰⵣⵉⵖ', of which the source tokenizer knows nothing",
-        GivenToken("ⵣⵉⵖ", special=True): "is described by 'ⵣⵉⵖ', of which",
-        GivenToken("ⴰⵎⴰⵣⵉⵖ"): "has parts that the source tokenizer does not know; say what it is like",
-        GivenToken("ﬁgo"): "'ﬁgo' is never produced: the tokenizer makes 'figo' of it first",
+        ListedToken("malaria", description="ⴰⵎⴰⵣⵉⵖ"): "described by 'ⴰⵎⴰⵣⵉⵖ', of which the source tokenizer knows nothing",
+        ListedToken("ⵣⵉⵖ", special=True): "is described by 'ⵣⵉⵖ', of which",
+        ListedToken("ⴰⵎⴰⵣⵉⵖ"): "has parts that the source tokenizer does not know; say what it is like",
+        ListedToken("ﬁgo"): "'ﬁgo' is never produced: the tokenizer makes 'figo' of it first",
     }
     for number, (one, message) in enumerate(bad.items(), 2):
         placed = replace(one, place=f"a.tsv, line {number}")
         with pytest.raises(SettingError, match=message) as error:
-            check_given([given[0], placed], source_given, source_given)
+            check_listed_tokens([given[0], placed], source_given, source_given)
         assert str(error.value).startswith(f"--tokens a.tsv, line {number}: ") and "\n" not in str(error.value)
-    assert check_given(given, source_given, source_given).tokenizer.get_vocab() == built.tokenizer.get_vocab()
-    check_given([GivenToken("Uganda"), *given], source_given, source_given, stays=False)
+    assert check_listed_tokens(given, source_given, source_given).tokenizer.get_vocab() == built.tokenizer.get_vocab()
+    check_listed_tokens([ListedToken("Uganda"), *given], source_given, source_given, stays=False)
     with pytest.raises(SettingError, match="special token of the source"):
-        check_given([GivenToken("<mask>")], source_given, None, stays=False)
+        check_listed_tokens([ListedToken("<mask>")], source_given, None, stays=False)
 
 
 @pytest.mark.cell('nbs/04_methods/03_fvt.ipynb', 'cell "given tokens come before any other step" (8ef3156d)')
 def test_given_tokens_come_before_any_other_step():
     toy_source = Vocab.from_tokenizer(toy_tokenizer("unigram", ["homa", "ya", "maji", "ma"], ["ji", "la", "ria"]))
     toy_base = toy_tokenizer("unigram", ["homa", "maji", "mto"], ["ji", "la"])
-    asked = [GivenToken("maji", like="ya"), GivenToken("malaria")]
-    on_top = add_given(toy_base, asked)
-    recipe = with_given(get_recipe("identity"), on_top.given)
+    asked = [ListedToken("maji", like="ya"), ListedToken("malaria")]
+    on_top = add_listed_tokens(toy_base, asked)
+    recipe = with_listed_tokens(get_recipe("identity"), on_top.given)
     both = recipe.plan(toy_source, Vocab.from_tokenizer(on_top.tokenizer))
     check_plan(both)
     assert both.explain("maji").to_dict("records")[0] | dict(id=0) == dict(
@@ -272,4 +272,4 @@ def test_given_tokens_come_before_any_other_step():
         {"▁ma": 1 / 3, "la": 1 / 3, "ria": 1 / 3}
     )
     assert both.explain("homa").step.tolist() == ["Copy"] and both.explain("mto").step.tolist() == ["Gaussian"]
-    assert recipe.name == "identity" and with_given(KEEP, {}) is KEEP
+    assert recipe.name == "identity" and with_listed_tokens(KEEP, {}) is KEEP

@@ -220,7 +220,7 @@ def test_a_trimmed_and_extended_folder_is_written_like_a_file(cell_35c1a5ca, cel
     rows = rows_of(input_weight(made.model))[: len(written.vocab)].numpy()
     assert np.allclose(written.file.values("token_embd.weight").reshape(rows.shape), rows, atol=1e-6)
     with pytest.raises(ValueError, match="the id 1 is no token, and in .*f32.gguf 'b'; give as --like the file"):
-        _check_tokens(folder, {0: "a"}, GgufFile.of(large), {0: "a", 1: "b"})
+        _check_tokens(folder, {0: "a"}, GgufFile.open(large), {0: "a", 1: "b"})
     data, at = Path(large).read_bytes(), GgufFile(large).tensors["output_norm.weight"].offset
     (folder / "broken.gguf").write_bytes(data[:at] + np.float32("nan").tobytes() + data[at + 4 :])
     for trained in (folder / "small-more", gguf_folder(large)):

@@ -19,7 +19,7 @@ from vocab_lit.text.errors import SettingError
 from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer_file import TokenizerFile
-from vocab_lit.tokens.trim import Trimming, told_of
+from vocab_lit.tokens.trim import Trimming, trim_report
 import json
 import numpy as np
 import os
@@ -338,7 +338,7 @@ def test_what_stays_depends_on_the_settings_as_for_a_folder(cell_8257a9b4):
             told = trim_files(files[name], texts.values(), out, settings)
             source = read_tokenizer(files[name])
             trimming = Trimming(TokenizerFile(source), {str(path): Lines(path) for path in texts.values()}, settings)
-            built, of_folder = trimming.built, told_of(trimming)
+            built, of_folder = trimming.built, trim_report(trimming)
             assert max(row["tokenized_differently"] for row in told["texts"]) > 0
             for row, other in zip(told["texts"], of_folder["texts"], strict=True):
                 assert row == other, (name, settings)

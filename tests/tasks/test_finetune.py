@@ -12,7 +12,7 @@ from vocab_lit.tasks.task import Row, Task, TaskConfig, forward
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.training.settings import RunStopped
-from vocab_lit.training.trainer import StopWhenAsked
+from vocab_lit.training.trainer import StopOnRequest
 import multiprocessing
 import numpy as np
 import pytest
@@ -295,7 +295,7 @@ def test_stopped_at_any_step_a_run_ends_as_one_that_was_not(cell_e4be217d, cell_
     language = cell_e4be217d.language
     mini_tokenizer = cell_cbb7ebed.mini_tokenizer
     quick = cell_9bdb7284.quick
-    class StopAt(StopWhenAsked):
+    class StopAt(StopOnRequest):
         def __init__(self, step):
             super().__init__()
             self.step = step

@@ -2,7 +2,7 @@
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
-from vocab_lit.text.corpus import KeptLines, Lines, data_path, hold_out, iter_lines, mix, read_lines, reread, sample_lines, sampling_weights, split_lines, write_json
+from vocab_lit.text.corpus import CachedLines, Lines, data_path, hold_out, iter_lines, mix, read_lines, rereadable, sample_lines, sampling_weights, split_lines, write_json
 from vocab_lit.text.reader import Amount as Amount
 import json
 import numpy as np
@@ -213,7 +213,7 @@ def test_a_sample_has_as_much_as_is_asked_for():
     assert sample_lines(numbers, Amount(504, bytes=True), seed=1) == drawn  # 5 bytes a line
     often = Counter(line for seed in range(400) for line in sample_lines(numbers[:20], Amount(5), seed))
     assert len(often) == 20 and min(often.values()) > 60 and max(often.values()) < 140  # 100 are expected
-    assert reread(numbers) is numbers and reread(iter(numbers)) == numbers
+    assert rereadable(numbers) is numbers and rereadable(iter(numbers)) == numbers
 
 
 @pytest.mark.cell('nbs/01_text/01_corpus.ipynb', 'cell "a text that is small enough is read once" (8717f4fe)')
@@ -229,7 +229,7 @@ def test_a_text_that_is_small_enough_is_read_once():
 
     for most, reads in ((8, 2), (7, 4)):
         source = Reads()
-        kept = KeptLines(source, most)
+        kept = CachedLines(source, most)
         assert next(iter(kept)) == "maji"  # begun and not ended
         assert [list(kept) for _ in range(3)] == [["maji", "", "moto"]] * 3 and source.n == reads
 

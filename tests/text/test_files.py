@@ -3,7 +3,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from huggingface_hub import constants
 from pathlib import Path
 from types import SimpleNamespace
-from vocab_lit.text.files import alone, check_file_name, check_output, check_text, hub_name, in_mirror, in_turn, inside, read_json, write_file, write_folder, write_text
+from vocab_lit.text.files import alone, check_file_name, check_output, check_text, hub_name, in_mirror, inside, one_at_a_time, read_json, write_file, write_folder, write_text
 import contextlib
 import os
 import pytest
@@ -199,10 +199,10 @@ def test_who_waits_for_another_process_says_for_what():
     place = Path(tempfile.mkdtemp(), "made")
     late = "another process has been making .*made for 0 hours; end that process"
     logged = unittest.TestCase().assertLogs("vocab_lit")
-    with in_turn(place), logged as said, pytest.raises(TimeoutError, match=late), in_turn(place, patience=0):
+    with one_at_a_time(place), logged as said, pytest.raises(TimeoutError, match=late), one_at_a_time(place, patience=0):
         pass
     assert [record.getMessage() for record in said.records] == [f"waiting for another process, which makes {place}"]
-    with in_turn(place):
+    with one_at_a_time(place):
         pass
 
 

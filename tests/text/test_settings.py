@@ -4,7 +4,7 @@ from dataclasses import MISSING, replace
 from pathlib import Path
 from types import SimpleNamespace
 from vocab_lit.text.errors import SettingError
-from vocab_lit.text.settings import COPIES, CleanSettings, File, Files, Option, Settings, check_key, checked, did_you_mean, distribute, in_yaml, mapping, option, options, read_yaml, required, settings
+from vocab_lit.text.settings import COPIES, CleanSettings, File, Files, Option, Settings, check_key, checked, did_you_mean, distribute, mapping, option, options, read_yaml, required, settings, to_yaml
 import pytest
 import re
 import tempfile
@@ -114,7 +114,7 @@ def test_a_wrong_setting_is_refused_by_name_value_and_remedy(cell_d1a595e9):
 
 @pytest.mark.cell('nbs/01_text/00_settings.ipynb', 'cell "a value is a mapping, and a key known, or it is refused" (c2da8909)')
 def test_a_value_is_a_mapping_and_a_key_known_or_it_is_refused():
-    assert mapping({1: "a"}, "x") == {"1": "a"} and in_yaml("sw") == "sw"
+    assert mapping({1: "a"}, "x") == {"1": "a"} and to_yaml("sw") == "sw"
     for give, message in (
         (lambda: mapping("sw", "x.yml"), "lines of the form `key: value` are expected"),
         (lambda: check_key("sise", ("size", "seed"), "x.yml", inside=" of lapt"), "no key 'sise' of lapt; did you mean"),
@@ -143,7 +143,7 @@ def test_what_is_written_is_read_as_it_was_in_one_line():
         "",
     )
     for value in (*odd, list(odd), 5e-5, 1e-4, True, None, "መጽሐፍ.txt", "a" * 300 + " " + "b" * 300):
-        text = in_yaml(value)
+        text = to_yaml(value)
         assert "\n" not in text and yaml.safe_load(f"x: {text}   # more") == {"x": value}, text
 
 

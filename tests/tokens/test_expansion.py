@@ -4,8 +4,8 @@ from studies.toy_tokenizers import chat_tokenizer, toy_tokenizer
 from tokenizers import AddedToken, normalizers
 from types import SimpleNamespace
 from vocab_lit.text.errors import SettingError
-from vocab_lit.tokens.expansion import add_given, expand_tokenizer, write_piece
-from vocab_lit.tokens.settings import GivenToken, KINDS
+from vocab_lit.tokens.expansion import add_listed_tokens, expand_tokenizer, write_piece
+from vocab_lit.tokens.settings import KINDS, ListedToken
 from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab, fit, read_pipeline, read_token
@@ -32,10 +32,10 @@ def cell_7a463304():
 def cell_a5d74e5d():
     # nbs/02_tokens/03_expansion.ipynb, cell "given = [" (a5d74e5d)
     given = [
-        GivenToken("malaria", description="ugonjwa wa mbu"),
-        GivenToken("hospitali", like="nyumba"),
-        GivenToken("kipindupindu"),
-        GivenToken("<kumbuka>", special=True),
+        ListedToken("malaria", description="ugonjwa wa mbu"),
+        ListedToken("hospitali", like="nyumba"),
+        ListedToken("kipindupindu"),
+        ListedToken("<kumbuka>", special=True),
     ]
     given
     return SimpleNamespace(given=given)
@@ -47,7 +47,7 @@ def cell_da5423da(cell_a5d74e5d):
     given = cell_a5d74e5d.given
     few_lines = lines("sw", 250, seed=0)
     tokenizers = {kind: train_tokenizer(few_lines, kind, 400) for kind in ("unigram", "wordpiece", "bpe")}
-    built = {kind: add_given(t, given) for kind, t in tokenizers.items()}
+    built = {kind: add_listed_tokens(t, given) for kind, t in tokenizers.items()}
     sentence = "Dawa ya malaria (malaria) na kipindupindu."
 
 
@@ -224,8 +224,8 @@ def test_terms_come_out_whole_where_a_normaliser_writes_spaces(cell_da5423da):
     for before in (None, pipeline["pre_tokenizer"]):
         like_llama = chat_tokenizer("gemma3", few_lines, 500)
         like_llama = TokenizerFile(like_llama).with_pipeline(pipeline | dict(pre_tokenizer=before)).tokenizer
-        terms = [GivenToken("kipindupindu"), GivenToken("homa ya (ini)"), GivenToken("<kumbuka>", special=True)]
-        made = add_given(like_llama, terms)
+        terms = [ListedToken("kipindupindu"), ListedToken("homa ya (ini)"), ListedToken("<kumbuka>", special=True)]
+        made = add_listed_tokens(like_llama, terms)
         assert made.about == "3 tokens are given: 2 are pieces of the model now, 1 added tokens, 0 were there"
         for term in ("kipindupindu", "homa ya (ini)"):
             (id,) = (id for id, g in made.given.items() if g.token == term)
@@ -263,28 +263,30 @@ def test_tokens_that_are_never_produced_are_named(cell_a5d74e5d, cell_da5423da):
     tokenizers = cell_da5423da.tokenizers
     lower = train_tokenizer([line.lower() for line in few_lines], "wordpiece", 300, lowercase=True)
     with pytest.raises(SettingError, match="a.tsv, line 2: 'Malaria' is never produced: .* makes 'malaria' of it first"):
-        add_given(lower, [GivenToken("Malaria", place="a.tsv, line 2")])
+        add_listed_tokens(lower, [ListedToken("Malaria", place="a.tsv, line 2")])
     pipeline = read_pipeline(tokenizers["unigram"])
     pipeline["pre_tokenizer"]["pretokenizers"].append(dict(type="Punctuation", behavior="Isolated"))
-    dash = GivenToken("homa-19", place="a.tsv, line 3")
+    dash = ListedToken("homa-19", place="a.tsv, line 3")
     with pytest.raises(SettingError, match="line 3: 'homa-19' would never be one token .* makes ▁ h o m a .*one by one"):
-        add_given(TokenizerFile(tokenizers["unigram"]).with_pipeline(pipeline).tokenizer, [GivenToken("homa"), dash])
+        add_listed_tokens(
+            TokenizerFile(tokenizers["unigram"]).with_pipeline(pipeline).tokenizer, [ListedToken("homa"), dash]
+        )
     pipeline = read_pipeline(tokenizers["bpe"])
     pipeline["pre_tokenizer"]["add_prefix_space"] = False  # as GPT-2's
     like_gpt2 = TokenizerFile(tokenizers["bpe"]).with_pipeline(pipeline).tokenizer
     for tokenizer in (tokenizers["wordpiece"], like_gpt2):
         for text in ("homa ya manjano", "homa-19"):
-            made = add_given(tokenizer, [GivenToken(text)])
+            made = add_listed_tokens(tokenizer, [ListedToken(text)])
             assert made.about == "1 tokens are given: 0 are pieces of the model now, 1 added tokens, 0 were there"
             (id,) = made.given
             ids = plain(made.tokenizer, f"ni {text} na")
             assert id in ids and made.tokenizer.decode(ids) == f"ni {text} na"
-    twice = add_given(built["bpe"].tokenizer, given)
+    twice = add_listed_tokens(built["bpe"].tokenizer, given)
     assert set(twice.given) == {id for id, g in built["bpe"].given.items() if id in twice.given}
     assert len(twice.tokenizer) == len(built["bpe"].tokenizer) and twice.about.endswith("0 added tokens, 4 were there")
-    known = GivenToken("Kenya")
+    known = ListedToken("Kenya")
     (id,) = plain(tokenizers["unigram"], known.token)
-    assert add_given(tokenizers["unigram"], [known]).given == {id: known}
+    assert add_listed_tokens(tokenizers["unigram"], [known]).given == {id: known}
 
 
 @pytest.mark.cell('nbs/02_tokens/03_expansion.ipynb', 'cell "added tokens keep ids and flags" (52224aa1)')
@@ -304,7 +306,7 @@ def test_added_tokens_keep_ids_and_flags(cell_7a463304):
         whole = AddedToken("ndugu", single_word=True, lstrip=True, normalized=False)
         named.add_tokens([whole, AddedToken("kaka"), AddedToken("<ner>", special=True)])
         ways = [expand_tokenizer(named, own, 600), extend_on_text(named, swahili, 20).tokenizer]
-        one = [extend_on_text(named, swahili, 1).tokenizer, add_given(named, [GivenToken("zuberi")]).tokenizer]
+        one = [extend_on_text(named, swahili, 1).tokenizer, add_listed_tokens(named, [ListedToken("zuberi")]).tokenizer]
         for made in [*ways, *one]:
             before, after = named.get_vocab(), made.get_vocab()
             assert [times(made, t) for t in ("ndugu", "kaka", "<ner>")] == [3, 2, 1], kind

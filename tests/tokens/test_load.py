@@ -6,9 +6,9 @@ from tokenizers import normalizers
 from transformers import AlbertTokenizer, AutoTokenizer, CamembertTokenizer, LayoutLMv2Tokenizer, LayoutLMv3Tokenizer, LlamaTokenizer, PegasusTokenizer, PreTrainedTokenizerFast, Qwen2Tokenizer, T5Tokenizer, XLMRobertaTokenizer
 from types import SimpleNamespace
 from vocab_lit.tokens.continued import extend_on_text
-from vocab_lit.tokens.expansion import add_given
+from vocab_lit.tokens.expansion import add_listed_tokens
 from vocab_lit.tokens.load import as_specified, check_loads_again, load_tokenizer, tokenized_differently
-from vocab_lit.tokens.settings import GivenToken, KINDS
+from vocab_lit.tokens.settings import KINDS, ListedToken
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.trim import trim
@@ -183,8 +183,12 @@ def test_what_is_made_in_its_class_s_pipeline_is_let_through(cell_30fea6fa):
     model = json.loads(trained["bpe"].backend_tokenizer.to_str())["model"]
     qwen = Qwen2Tokenizer(vocab=model["vocab"], merges=[tuple(merge) for merge in model["merges"]])
     check_loads_again(qwen, "qwen2")
-    given = [GivenToken("kisanduku"), GivenToken("<new>", special=True)]
-    made = trim(qwen, {"sw": swahili[:50]}), extend_on_text(qwen, lines("fi", 300, seed=0), 50), add_given(qwen, given)
+    given = [ListedToken("kisanduku"), ListedToken("<new>", special=True)]
+    made = (
+        trim(qwen, {"sw": swahili[:50]}),
+        extend_on_text(qwen, lines("fi", 300, seed=0), 50),
+        add_listed_tokens(qwen, given),
+    )
     for tokenizer in (train_tokenizer_like(qwen, swahili, 500), *(built.tokenizer for built in made)):
         check_loads_again(tokenizer, "qwen2")
         tokenizer.backend_tokenizer.normalizer = normalizers.Lowercase()  # upper case shows it, the vocabulary may not

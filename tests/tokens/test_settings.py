@@ -3,7 +3,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from vocab_lit.text.errors import SettingError
-from vocab_lit.tokens.settings import GivenToken, TokenizerSettings, TrimSettings, check_vocab_size, read_given
+from vocab_lit.tokens.settings import ListedToken, TokenizerSettings, TrimSettings, check_vocab_size, read_token_list
 import json
 import pytest
 import tempfile
@@ -27,7 +27,7 @@ kipindupindu
 
 
     with TemporaryDirectory() as folder:
-        given = [GivenToken(t.token, t.like, t.description, t.special) for t in read_given(write(terms, folder))]
+        given = [ListedToken(t.token, t.like, t.description, t.special) for t in read_token_list(write(terms, folder))]
     given
     return SimpleNamespace(terms=terms, write=write)
 
@@ -44,16 +44,16 @@ def test_table_list_and_json_lines_say_the_same(cell_d65c2617):
             dict(token="<kumbuka>", special=True),
         ]
         as_json = "\n".join(map(json.dumps, records)) + "\n\n"
-        table, written = read_given(write(terms, folder)), read_given(write(as_json, folder, "terms.jsonl"))
+        table, written = read_token_list(write(terms, folder)), read_token_list(write(as_json, folder, "terms.jsonl"))
         assert [t.place.rpartition(", ")[2] for t in written] == ["line 1", "line 2", "line 3", "line 4"]
 
         def told(tokens):
             return [(t.token, t.like, t.description, t.special) for t in tokens]
 
         assert told(table) == told(written) and table[3].special
-        alone = read_given(write("malaria\nhospitali", folder, "list.txt"))
+        alone = read_token_list(write("malaria\nhospitali", folder, "list.txt"))
         assert told(alone) == [("malaria", "", "", False), ("hospitali", "", "", False)]
-        named = read_given(write("token\nmalaria\r\n", folder, "named.txt"))
+        named = read_token_list(write("token\nmalaria\r\n", folder, "named.txt"))
         assert told(named) == [("malaria", "", "", False)]
 
 
@@ -83,13 +83,13 @@ def test_what_is_wrong_in_a_file_is_said_with_its_line(cell_d65c2617):
         for text, message in bad.items():
             path = write(text, folder)
             with pytest.raises(SettingError, match=message) as error:
-                read_given(path)
+                read_token_list(path)
             assert str(error.value).startswith(f"--tokens {path}") and "\n" not in str(error.value), text
         with pytest.raises(SettingError, match="no such file"):
-            read_given(Path(folder) / "none.tsv")
+            read_token_list(Path(folder) / "none.tsv")
         (Path(folder) / "latin.txt").write_bytes("é\n".encode("latin-1"))
         with pytest.raises(SettingError, match="line 1: not UTF-8"):
-            read_given(Path(folder) / "latin.txt")
+            read_token_list(Path(folder) / "latin.txt")
 
 
 @pytest.mark.cell('nbs/02_tokens/00_settings.ipynb', 'cell "what no tokenizer can be is refused" (cf30f069)')

@@ -6,7 +6,7 @@ from transformers import ChameleonConfig, FlaubertConfig, Gemma3Config, Generati
 from types import SimpleNamespace
 from vocab_lit.tokens.expansion import expand_tokenizer
 from vocab_lit.tokens.load import load_tokenizer
-from vocab_lit.tokens.special_tokens import Beside, IdMap, add_special_tokens, carry_ids, carry_template, check_ids, check_ids_written, check_templates, ids_beyond, read_beside, template_constants, with_used_rows
+from vocab_lit.tokens.special_tokens import CompanionFiles, IdMap, add_special_tokens, carry_ids, carry_template, check_ids, check_ids_written, check_templates, ids_beyond_vocabulary, read_companion_files, template_constants, with_used_rows
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer, train_tokenizer_like
 from vocab_lit.tokens.vocab import Vocab, added_tokens, fit, read_pipeline
@@ -95,9 +95,9 @@ def test_what_is_no_id_is_refused():
         with pytest.raises(ValueError, match=f"^g.json has {name} .*; write the id of a token"):
             check_ids_written(given, "g.json")
     small = LlamaConfig(vocab_size=300, pad_token_id=300, bos_token_id=0, eos_token_id=299)
-    assert ids_beyond(small) == "pad_token_id 300, and vocab_size 300"
+    assert ids_beyond_vocabulary(small) == "pad_token_id 300, and vocab_size 300"
     small.pad_token_id = 299
-    assert ids_beyond(small) == ""
+    assert ids_beyond_vocabulary(small) == ""
 
 
 @pytest.mark.cell('nbs/02_tokens/04_special_tokens.ipynb', 'cell "named tokens are those that they were, or left out" (bb96b6bf)')
@@ -372,11 +372,11 @@ def test_files_beside_the_model_name_texts_tokens_and_ids():
     folder = Path(tempfile.mkdtemp())
     for name, content in written.items():
         (folder / name).write_text(json.dumps(content), encoding="utf-8")
-    beside = read_beside(folder)
+    beside = read_companion_files(folder)
     assert set(beside.texts) == {"sum: ", "query: ", "[Q] ", "!", "<image>", "[unused1]"}
     assert beside.ids >= {7, 2, 3, 4} and 9 not in beside.ids
     assert set(beside.markers) == {"[Q] ", "!", "<image>", "[unused1]"}
-    assert template_constants(beside.templates) == ["habari"] and read_beside(folder / "none") == Beside()
+    assert template_constants(beside.templates) == ["habari"] and read_companion_files(folder / "none") == CompanionFiles()
     assert template_constants(["{% if a == 'ya\\n' %}{% generation %}moja{% endgeneration %}{% else %}mbili"]) == [
         "ya\n",
         "moja",
@@ -384,4 +384,4 @@ def test_files_beside_the_model_name_texts_tokens_and_ids():
     ]
     (folder / "config.json").write_text("{", encoding="utf-8")
     with pytest.raises(ValueError, match="config.json is damaged"):
-        read_beside(folder)
+        read_companion_files(folder)

@@ -114,8 +114,8 @@ def test_what_a_class_does_beside_its_pipeline_is_kept():
 
     from studies.phrasebook import lines
     from vocab_lit.tokens.continued import extend_on_text
-    from vocab_lit.tokens.expansion import add_given, expand_tokenizer
-    from vocab_lit.tokens.settings import GivenToken
+    from vocab_lit.tokens.expansion import add_listed_tokens, expand_tokenizer
+    from vocab_lit.tokens.settings import ListedToken
     from vocab_lit.tokens.train import train_tokenizer_like
     from vocab_lit.tokens.trim import trim
 
@@ -133,7 +133,7 @@ def test_what_a_class_does_beside_its_pipeline_is_kept():
         yield trim(source, {"en": english[:50]}).tokenizer
         yield extend_on_text(source, swahili, 20).tokenizer
         yield expand_tokenizer(source, train_tokenizer_like(source, swahili, len(source)), len(source))
-        yield add_given(source, [GivenToken("<turn>", special=True), GivenToken("a b", special=True)]).tokenizer
+        yield add_listed_tokens(source, [ListedToken("<turn>", special=True), ListedToken("a b", special=True)]).tokenizer
         yield train_tokenizer_like(source, swahili, len(source) - 9, keep_reserved=True)
 
 

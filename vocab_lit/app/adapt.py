@@ -45,7 +45,7 @@ from vocab_lit.runs.measure import bits_of
 from vocab_lit.runs.pace import Leg
 from vocab_lit.runs.race import Candidate, run_race
 from vocab_lit.runs.retention import used_limit
-from vocab_lit.text.corpus import Lines, capped
+from vocab_lit.text.corpus import Lines, limit_bytes
 from vocab_lit.text.documents import check_outside
 from vocab_lit.text.errors import UserError
 from vocab_lit.text.files import alone, check_output, read_json
@@ -379,7 +379,7 @@ def planned(asked: Adapt, out: Path, more: bool = False) -> list[dict[str, str]]
     if race.state.done:
         return [dict(stage="all", what="the adaptation has ended", makes=str(out), state="done")]
     most = min(NEW_TOKENS * BYTES_PER_NEW_TOKEN, bytes_in_time(race.clock.budget))
-    size = sum(len(line.encode()) + 1 for line in capped(Lines(*asked.text), most))
+    size = sum(len(line.encode()) + 1 for line in limit_bytes(Lines(*asked.text), most))
     seen = Seen(size, False, bool(race.options.keep), math.inf, math.inf, is_gguf=race.source.is_gguf)
     racing = [Candidate(*parts) for parts in race.options.requested] or candidates_for(seen)
     rows = [dict(stage=c.name, what=c.in_words, makes=str(race.path(c.name)), state="to do") for c in racing]

@@ -31,7 +31,7 @@ from vocab_lit.runs.grid import environment
 from vocab_lit.runs.measure import Measure, bits_of, facts_of
 from vocab_lit.runs.race import Candidate
 from vocab_lit.runs.retention import most_used, within_limit
-from vocab_lit.tasks.evaluate import silenced
+from vocab_lit.tasks.evaluate import errors_only
 from vocab_lit.text.corpus import write_json
 from vocab_lit.text.errors import UserError, first_line
 from vocab_lit.training.perplexity import ENDINGS
@@ -155,7 +155,7 @@ def _write_gguf(race: Adaptation, like: Path) -> None:
 
     file = gguf_beside(race.out)
     file.unlink(missing_ok=True)  # of the same adaptation, before it went on
-    with silenced():
+    with errors_only():
         export_gguf(race.out, like, file)
     sizes = f"{file.stat().st_size / 1e6:,.0f} MB"
     if race.source.is_gguf:

@@ -533,7 +533,7 @@ def inspect_files(model: str | Path, text: Sequence[str | Path] = (), bits: bool
 # %% ../../nbs/09_app/07_inspection.ipynb #be0ab454
 def advised(model: str | Path, text: Sequence[str | Path], wanted: TokenizerSettings) -> TokenizerSettings:
     "The settings of a vocabulary with the sizes of the verdict, where these are left to it; and a remark."
-    if not wanted.is_left_open:
+    if not wanted.follows_advice:
         return wanted
     inspection = inspect_files(model, text, bits=not is_gguf(model))
     verdict, reading = inspection.verdict, inspection.reading

@@ -30,11 +30,11 @@ from vocab_lit.text.settings import (
     Settings,
     check_key,
     checked,
-    in_yaml,
     option,
     options,
     read_yaml,
     settings,
+    to_yaml,
     wrong,
 )
 from vocab_lit.text.words import languages
@@ -215,7 +215,7 @@ def _commented(known: Iterable[Option], code: str, indent: str = "") -> list[str
     for o in known:
         value = _EXAMPLES.get(o.name, o.default)
         value = value.format(code=code) if isinstance(value, str) else value
-        written = "" if value in (None, "", ()) else f" {in_yaml(value)}"
+        written = "" if value in (None, "", ()) else f" {to_yaml(value)}"
         shown = f" (default: {o.shown})" if o.shown else ""
         lines.append(f"{indent}# {o.name}:{written}   # {o.help.partition(';')[0]}{shown}")
     return lines
@@ -224,7 +224,7 @@ def _commented(known: Iterable[Option], code: str, indent: str = "") -> list[str
 def setup_lines(code: str, model: str, text: str) -> list[str]:
     "Return the lines of a setup file for a language (by its code), a model and a text file."
     begun = dict(language=code, model=model, text=text)
-    lines = [f"{name}: {in_yaml(value)}   # {options(Begin)[name].help}" for name, value in begun.items()]
+    lines = [f"{name}: {to_yaml(value)}   # {options(Begin)[name].help}" for name, value in begun.items()]
     lines += [*_commented([options(Begin)["field"]], code), "", "method: blend   # `vocab-lit methods` lists them"]
     lines += [f"vocab_size: {TokenizerSettings.vocab_size}"]
     written = {*begun, "field", "method", "vocab_size"}
@@ -240,7 +240,7 @@ def setup_lines(code: str, model: str, text: str) -> list[str]:
         task, known = TASKS[name.removeprefix(KEEP)], name.startswith(KEEP)
         files = ["en-" * known + file for file in task.example_files.split(", ")]
         where = " in a language that the source model knows, to see what is forgotten" * known
-        lines.append(f"# {name}: {in_yaml(files)}   # {task.about}{where}")
+        lines.append(f"# {name}: {to_yaml(files)}   # {task.about}{where}")
     return [*lines, ""]
 
 # %% ../../nbs/09_app/00_setup_file.ipynb #59665f5a

@@ -43,7 +43,7 @@ from vocab_lit.runs.retention import (
     words_to_keep,
 )
 from vocab_lit.runs.start import make_start
-from vocab_lit.tasks.evaluate import silenced
+from vocab_lit.tasks.evaluate import errors_only
 from vocab_lit.text.cleaning import clean
 from vocab_lit.text.corpus import Amount, Lines, hold_out, read_lines, sample_lines, write_json
 from vocab_lit.text.documents import FEW_PASSAGES, Passages, lines_of_passages
@@ -389,7 +389,7 @@ def start_of(race: Adaptation, candidate: Candidate) -> Source:
     size = dict(extend=dict(extend=candidate.tokens), replace=dict(vocab_size=candidate.tokens)).get(way)
     if way == "extend":
         new_text = [without_numbers(race) if options.keep else text[0]]
-    with silenced():
+    with errors_only():
         make_start(
             race.source,
             folder,
@@ -480,7 +480,7 @@ def train_leg(race: Adaptation, candidate: Candidate) -> None:
             if not candidate.facts:
                 memory = step_memory(run.model, run.config, micro_batches(run.config)[0])
                 log.info(f"{candidate.name}: {candidate.in_words}; a step takes at most about {memory}")
-            with silenced(), time_bar(race.clock, candidate.name) as pace.bar:
+            with errors_only(), time_bar(race.clock, candidate.name) as pace.bar:
                 run.train(Passages(text_of(race, "new", "train")), ())
             break
         except DamagedCheckpoint as e:

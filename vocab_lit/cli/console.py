@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['log', 'FIRST', 'output', 'TRACEBACK', 'app', 'TEXT_HELP', 'ModelName', 'ModelOrGguf', 'Texts', 'RunText', 'Field',
            'NewFolder', 'NewModel', 'Language', 'PushToHub', 'DryRun', 'Json', 'SetupFile', 'RemarkHandler',
-           'remarks_shown', 'show', 'show_facts', 'show_line', 'tell_json', 'Stopped', 'error_message', 'OneLine',
+           'remarks_shown', 'show', 'show_facts', 'show_line', 'print_json', 'Stopped', 'error_message', 'OneLine',
            'sentence', 'with_settings', 'subcommands', 'command', 'argument', 'cli_option', 'as_folder',
            'with_text_field', 'sources', 'Common', 'upload_to', 'show_plan', 'upload_rows', 'upload_if_named']
 
@@ -149,7 +149,7 @@ def show_line(line: str) -> None:
     output.print(line, soft_wrap=True, markup=False)
 
 
-def tell_json(result: object) -> None:
+def print_json(result: object) -> None:
     "Print JSON, readable in any script; a number that is not finite becomes null."
     print(to_json(result, indent=2, inf_nan_mode="null").decode())
 

@@ -23,11 +23,11 @@ from vocab_lit.cli.console import (
     cli_option,
     command,
     output,
+    print_json,
     show,
     show_facts,
     show_line,
     sources,
-    tell_json,
 )
 from vocab_lit.methods.settings import InitSettings
 from vocab_lit.models.settings import check_model_path, is_gguf
@@ -50,7 +50,7 @@ def methods(
 
     rows: list[dict] = [row | dict(is_default=row["method"] == InitSettings.method) for row in method_table(about=True)]
     if common.as_json:
-        tell_json(rows)
+        print_json(rows)
         return
     shown = []
     for row in rows:
@@ -135,7 +135,7 @@ def inspect(
 
     inspection = inspect_files(model, text or (), bits)
     if common.as_json:
-        tell_json(inspection.record())
+        print_json(inspection.record())
         return
     if inspection.text:
         facts = {"unknown tokens" if k == "unk_rate" else k: v for k, v in inspection.text.items()}
@@ -172,7 +172,7 @@ def explain(
     plan = GgufSource(folder).plan if is_gguf(folder) else Plan.load(folder)
     rows = plan.explain(token).round(6).to_dict("records")
     if common.as_json:
-        tell_json(rows)  # in which a weight that is missing is null
+        print_json(rows)  # in which a weight that is missing is null
     else:
         show([r | dict(weight="" if r["weight"] != r["weight"] else r["weight"]) for r in rows])
 
@@ -259,7 +259,7 @@ def cache_(
     rows, place = cached(), cache_folder()
     size = sum(row["bytes"] for row in rows)
     if common.as_json:
-        tell_json(dict(folder=str(place), bytes=size, removed=removed, copies=rows))
+        print_json(dict(folder=str(place), bytes=size, removed=removed, copies=rows))
         return
     shown = []
     for row in rows:
@@ -309,7 +309,7 @@ def check_(
     broken = [name for name in names if any(name in finding.servers for finding in breaking)]
     summary = f"{len(breaking)} of {len(findings)} findings" if breaking else "nothing found that"
     if common.as_json:
-        tell_json([asdict(finding) for finding in findings])
+        print_json([asdict(finding) for finding in findings])
     else:
         for line in (*findings, f"{summary} would break {', '.join(broken or names)}"):
             show_line(str(line))

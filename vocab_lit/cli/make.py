@@ -30,12 +30,12 @@ from vocab_lit.cli.console import (
     cli_option,
     command,
     output,
+    print_json,
     show,
     show_facts,
     show_line,
     show_plan,
     subcommands,
-    tell_json,
     upload_if_named,
     upload_to,
     with_text_field,
@@ -80,7 +80,7 @@ def init(
     with write_text(out) as f:
         f.write(example_setup(code, model, text))
     if common.as_json:
-        tell_json(dict(code=code, **facts, resources=resources, file=str(out)))
+        print_json(dict(code=code, **facts, resources=resources, file=str(out)))
         return
     show_facts(dict(code=code) | {k: v for k, v in facts.items() if k != "name"}, facts["name"])
     show([{k: r[k] for k in ("kind", "name", "where")} for r in resources if r["kind"] != "model"], "resources")
@@ -117,7 +117,7 @@ def clean(
         if not report.lines["kept"]:
             raise UserError(f"{', '.join(text)}: no line is left; the filters are too strict for this text")
     rows = report.table().to_dict("records")
-    tell_json(rows) if common.as_json else show([r | dict(share=f"{r['share']:.1%}") for r in rows])
+    print_json(rows) if common.as_json else show([r | dict(share=f"{r['share']:.1%}") for r in rows])
 
 # %% ../../nbs/10_cli/02_make.ipynb #6019df22
 _UNIGRAM = TokenizerSettings(kind="unigram")
@@ -143,7 +143,7 @@ def tokenizer(
     from vocab_lit.tokens.train import train_tokenizer
 
     lines = settings.training_lines(text)
-    log.info(f"training a {settings.kind} tokenizer of {settings.size_in_words}")
+    log.info(f"training a {settings.kind} tokenizer of {settings.size_text}")
     size, coverage = settings.vocab_size, settings.character_coverage
     trained = train_tokenizer(lines, settings.kind, size, character_coverage=coverage, at_most=settings.at_most)
     with write_folder(out) as folder:
@@ -175,7 +175,7 @@ def vectors_train(
     from vocab_lit.vectors.word_vectors import train_vectors_files
 
     facts = train_vectors_files(text, out, tokenizer, how)
-    tell_json(facts) if common.as_json else show_facts(facts, out)
+    print_json(facts) if common.as_json else show_facts(facts, out)
 
 # %% ../../nbs/10_cli/02_make.ipynb #58ea27be
 Alignment = Annotated[VectorSettings, "normalise"]
@@ -205,7 +205,7 @@ def vectors_align(
     from vocab_lit.vectors.align import align_word_files
 
     report = align_word_files(source, target, dictionary, how.normalise, out)
-    tell_json(report) if common.as_json else show_facts(report, f"{source} aligned with {target}")
+    print_json(report) if common.as_json else show_facts(report, f"{source} aligned with {target}")
 
 # %% ../../nbs/10_cli/02_make.ipynb #dca1d570
 @command(
@@ -340,7 +340,7 @@ def trim_(
         from vocab_lit.training.perplexity import trim_bits
 
         report["bits_per_byte"] = trim_bits(as_folder(model), text, trim)
-    tell_json(report) if common.as_json else _show_trimmed(report)
+    print_json(report) if common.as_json else _show_trimmed(report)
     upload_if_named(out, upload_name)
 
 # %% ../../nbs/10_cli/02_make.ipynb #480a4c75
@@ -405,7 +405,7 @@ def factorize_(
     factors, _ = factorize_files(model, out, how, seed)
     rows = [dict(cluster=n, tokens=int((factors.labels == n).sum())) for n in range(len(factors.G))]
     if common.as_json:
-        tell_json(factors.facts | dict(clusters=rows))
+        print_json(factors.facts | dict(clusters=rows))
         return
     show_facts({k: v for k, v in factors.facts.items() if v != "" and k != "matrix"}, out)
     show(rows)

@@ -29,13 +29,13 @@ from vocab_lit.cli.console import (
     cli_option,
     command,
     output,
+    print_json,
     sentence,
     show,
     show_facts,
     show_line,
     show_plan,
     subcommands,
-    tell_json,
     upload_if_named,
     upload_rows,
     upload_to,
@@ -255,7 +255,7 @@ def evaluate(
 
     records = evaluate_files(folder, settings, out, run)
     if common.as_json:
-        tell_json(records)
+        print_json(records)
     elif settings.trains_nothing:
         _show_perplexity(records[0], f"{settings.task} of {model}")
     else:
@@ -301,11 +301,11 @@ def adapt(
     upload_name = upload_to(common.push_to_hub, common.dry_run)
     if common.dry_run:
         rows = adapting.planned(request, out, resume) + upload_rows(upload_name)
-        tell_json(rows) if common.as_json else show(rows, f"{model} to {out}")
+        print_json(rows) if common.as_json else show(rows, f"{model} to {out}")
         return
     report = adapting.adapt_files(request, out, resume)
     if common.as_json:
-        tell_json(report)
+        print_json(report)
     else:
         show(measure_rows(report), f"{report['winner']}{' (untrained)' * bool(report['untrained'])}: before and after")
         for line in report["next"]:
@@ -361,7 +361,7 @@ def study_(
     run = StudyRun.open(study, out, Workers(processes, cluster), write=not common.dry_run)
     if common.dry_run:
         rows, waiting = planned(run), Counter(cell.way for cell in run.missing())
-        tell_json(rows) if common.as_json else show(rows, f"{study.name}: {len(study.cells):,} cells")
+        print_json(rows) if common.as_json else show(rows, f"{study.name}: {len(study.cells):,} cells")
         duration = in_words(time_left(waiting, run.seconds()))
         log.info(f"{waiting.total():,} cells to compute; time for them, one at a time: {duration}")
         return
@@ -369,7 +369,7 @@ def study_(
         os.environ["TQDM_DISABLE"] = "1"  # bars of several cells would overwrite each other
     result = run_study(run)
     if common.as_json:
-        tell_json(asdict(result))
+        print_json(asdict(result))
     if result.failed:
         problem = f"{len(result.failed)} of {result.cells} cells failed, the first with {[*result.failed.values()][0]}"
         raise UserError(f"{problem}; {out / 'report.md'} has all, and the same command tries them again")
@@ -396,7 +396,7 @@ def export_(
     from vocab_lit.models.export import export_gguf
 
     counts = export_gguf(folder, like, out)
-    tell_json(counts) if common.as_json else show([dict(tensors=n, what=what) for what, n in counts.items()])
+    print_json(counts) if common.as_json else show([dict(tensors=n, what=what) for what, n in counts.items()])
     log.info(f"saved {out}")
 
 # %% ../../nbs/10_cli/03_train.ipynb #8a1d9b43
@@ -421,4 +421,4 @@ def push_(
     if not dry_run:
         upload(folder, check_upload(name))
         return
-    tell_json(rows) if common.as_json else show(rows, f"{folder} to {name}")
+    print_json(rows) if common.as_json else show(rows, f"{folder} to {name}")

@@ -24,7 +24,7 @@ from vocab_lit.text.files import check_written, json_object, write_file
 
 # %% auto #0
 __all__ = ['NUMBERS', 'STRING', 'ARRAY', 'PART', 'Q8_0', 'Field', 'block_sizes', 'type_name', 'Layout', 'Tensor', 'NewTensor',
-           'in_short', 'parts_of', 'GgufFile', 'quantised', 'writable_type', 'same_tensor', 'gguf_bytes', 'write_gguf',
+           'shorten', 'part_paths', 'GgufFile', 'quantised', 'writable_type', 'same_tensor', 'gguf_bytes', 'write_gguf',
            'not_finite', 'check_finite', 'has_finite_numbers']
 
 # %% ../../nbs/11_gguf/00_container.ipynb #080be024
@@ -100,7 +100,7 @@ class NewTensor(Layout):
 _LONGEST = 160  # characters of what a file says that are shown
 
 
-def in_short(text: str) -> str:
+def shorten(text: str) -> str:
     "Shorten what a file says for a message; it may be of any length."
     half = _LONGEST // 2
     return text if len(text) <= _LONGEST else f"{text[:half]} … {text[-half:]}"
@@ -113,7 +113,7 @@ class _Header:
         self.file, self.content, self.at = file, content, 0
 
     def wrong(self, what: str) -> UserError:
-        return UserError(f"{self.file} is damaged, or no GGUF file: {in_short(what)}")
+        return UserError(f"{self.file} is damaged, or no GGUF file: {shorten(what)}")
 
     def numbers(self, type: int, n: int, what: str) -> np.ndarray:
         "Some numbers of one of GGUF's types."
@@ -266,7 +266,7 @@ PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf")
 _PIECE = 1 << 24  # bytes that are copied at a time
 
 
-def parts_of(path: str | Path) -> list[Path]:
+def part_paths(path: str | Path) -> list[Path]:
     "The files that a GGUF file consists of, itself included; `FileNotFoundError` names one that is missing."
     path = Path(path)
     named = PART.fullmatch(path.name)
@@ -289,7 +289,7 @@ class GgufFile:
         self.path = Path(path)
         self.fields: dict[str, Field] = {}
         self.tensors: dict[str, Tensor] = {}  # by name
-        parts = parts_of(self.path)
+        parts = part_paths(self.path)
         for part in parts:
             fields, tensors = _read_part(part)
             count = fields["split.count"].value if "split.count" in fields else len(parts)
@@ -303,7 +303,7 @@ class GgufFile:
         self.architecture: str = self.get("general.architecture", "")  # by llama.cpp's name, such as gemma3
 
     @classmethod
-    def of(cls, source: GgufFile | str | Path) -> GgufFile:
+    def open(cls, source: GgufFile | str | Path) -> GgufFile:
         "The file of a path; one that is open already is returned as it is."
         return source if isinstance(source, GgufFile) else cls(source)
 
@@ -318,7 +318,7 @@ class GgufFile:
     @property
     def bytes(self) -> int:
         "The size of all parts."
-        return sum(part.stat().st_size for part in parts_of(self.path))
+        return sum(part.stat().st_size for part in part_paths(self.path))
 
     def pieces(self, name: str) -> Iterator[bytes]:
         "The bytes of a tensor, some megabytes at a time."
@@ -457,7 +457,7 @@ def not_finite(tensors: Iterable[Tensor]) -> list[str]:
 def check_finite(file: GgufFile) -> None:
     "`ValueError` where a file has tensors with numbers that are not finite."
     if broken := not_finite(file.tensors.values()):
-        what = f"{len(broken):,} of its tensors have numbers that are not finite, the first {in_short(broken[0])}"
+        what = f"{len(broken):,} of its tensors have numbers that are not finite, the first {shorten(broken[0])}"
         raise UserError(f"{file.path}: {what}; get it again, or convert the model anew")
 
 

@@ -13,7 +13,7 @@ from enum import IntEnum
 import numpy as np
 from tokenizers import normalizers
 
-from vocab_lit.gguf.container import ARRAY, STRING, Field, GgufFile, in_short
+from vocab_lit.gguf.container import ARRAY, STRING, Field, GgufFile, shorten
 from vocab_lit.text.errors import UserError, reading
 
 # %% auto #0
@@ -43,7 +43,7 @@ def tokenizer_model(file: GgufFile) -> str:
     if name is None:
         raise UserError(f"{file.path} has no tokenizer; give a file with a model for text")
     if name not in MODELS:
-        raise UserError(f"{file.path} has a tokenizer {in_short(repr(name))}; known are {', '.join(MODELS)}")
+        raise UserError(f"{file.path} has a tokenizer {shorten(repr(name))}; known are {', '.join(MODELS)}")
     return name
 
 
@@ -115,7 +115,7 @@ def replacements(file: GgufFile) -> bytes:
 def check_tokens(file: GgufFile) -> None:
     "`ValueError` where llama.cpp could not divide a text by the tokens, or other than by chance."
     if wrong := _problem(file):
-        raise UserError(f"{file.path} is damaged: {in_short(wrong)}; get it again, or convert the model anew")
+        raise UserError(f"{file.path} is damaged: {shorten(wrong)}; get it again, or convert the model anew")
     if tokenizer_model(file) == "t5":
         replacements(file)
     names_of_ids(file)
@@ -139,7 +139,7 @@ def names_of_ids(file: GgufFile) -> list[str]:
         ids = np.atleast_1d(np.asarray(file.get(name)))
         wrong = [id for id in ids.tolist() if id not in _SETTING_OF_NONE and not 0 <= id < n]
         if wrong:
-            what = f"{in_short(name)} is {in_short(repr(wrong[0]))}, and there are {n:,} tokens"
+            what = f"{shorten(name)} is {shorten(repr(wrong[0]))}, and there are {n:,} tokens"
             raise UserError(f"{file.path} is damaged: {what}; correct it with gguf-set-metadata")
     return names
 
@@ -172,7 +172,7 @@ def token_tables(file: GgufFile) -> list[str]:
     numbers = {a for value in values if value.dtype.kind in "iu" for a in value.tolist()}
     by_name = any(a > 0 and n % a == 0 and (a == n or n // a in numbers) for a in numbers)
     if whole := next((name for name, t in file.tensors.items() if t.type in _WHOLE_NUMBERS), None):
-        what = f"the tensor {in_short(whole)} holds whole numbers, which may be ids of its tokens"
+        what = f"the tensor {shorten(whole)} holds whole numbers, which may be ids of its tokens"
         raise UserError(f"{file.path} cannot get other tokens: {what}; change the model that it was made from")
     names = [name for name, t in file.tensors.items() if t.shape[0] == n and (_TABLES.fullmatch(name) or not by_name)]
     embeddings = file.tensors.get("token_embd.weight")

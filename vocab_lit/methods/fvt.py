@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from vocab_lit.methods.recipe import Copy, Gaussian, InitContext, InitStep, Recipe, RowWeights
-from vocab_lit.tokens.expansion import add_given, known_id, written_parts
-from vocab_lit.tokens.settings import GivenToken
+from vocab_lit.tokens.expansion import add_listed_tokens, known_id, written_parts
+from vocab_lit.tokens.settings import ListedToken
 from vocab_lit.tokens.tokenizer_file import TokenizerFile
 from vocab_lit.tokens.vocab import Token, Vocab, backend_of
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.tokenizer_file import Built
 
 # %% auto #0
-__all__ = ['METHODS', 'KEEP', 'source_subtokens', 'SubtokenMean', 'given_sources', 'Given', 'with_given', 'check_given']
+__all__ = ['METHODS', 'KEEP', 'source_subtokens', 'SubtokenMean', 'listed_token_sources', 'Given', 'with_listed_tokens',
+           'check_listed_tokens']
 
 # %% ../../nbs/04_methods/03_fvt.ipynb #60d5a11d
 def source_subtokens(source: Vocab, target: Iterable[Token]) -> dict[int, list[int]]:
@@ -100,7 +101,7 @@ METHODS = (
 )
 
 # %% ../../nbs/04_methods/03_fvt.ipynb #77287ff5
-def _like(given: GivenToken, source: Vocab, inside: bool) -> list[int]:
+def _like(given: ListedToken, source: Vocab, inside: bool) -> list[int]:
     "Return the source token that a token is like, word-initial unless that token is inside a word."
     ids = [source.id_of(given.like, start) for start in (not inside, inside)]
     native = backend_of(source.own_tokenizer).token_to_id(given.like)
@@ -112,7 +113,7 @@ def _like(given: GivenToken, source: Vocab, inside: bool) -> list[int]:
     return known[:1]
 
 
-def _described(given: GivenToken, source: Vocab) -> list[int]:
+def _described(given: ListedToken, source: Vocab) -> list[int]:
     "Return the source tokens of a description."
     space = " " * source.dialect.byte_level  # so that its first word is written as the others
     ids = source.own_tokenizer(space + given.description, add_special_tokens=False)["input_ids"]
@@ -122,7 +123,9 @@ def _described(given: GivenToken, source: Vocab) -> list[int]:
     return known
 
 
-def given_sources(given: Mapping[int, GivenToken], source: Vocab, inside: Collection[int] = ()) -> dict[int, list[int]]:
+def listed_token_sources(
+    given: Mapping[int, ListedToken], source: Vocab, inside: Collection[int] = ()
+) -> dict[int, list[int]]:
     """The source tokens whose embeddings make those of given tokens; `SettingError` where there are none.
 
     given: by id
@@ -155,30 +158,30 @@ class Given(InitStep):
     """
 
     formula = r"E'_x = \frac{1}{n} \sum_{i=1}^{n} E_{y_i}, \text{ where } y_1 \dots y_n \text{ describe } x"
-    tokens: dict[int, GivenToken]  # by target id
+    tokens: dict[int, ListedToken]  # by target id
 
     def fill(self, context: InitContext) -> RowWeights:
         inside = {id for id in self.tokens if not context.target[id].word_start}
-        return RowWeights.mean(given_sources(self.tokens, context.source, inside), len(context.source))
+        return RowWeights.mean(listed_token_sources(self.tokens, context.source, inside), len(context.source))
 
 
 KEEP = Recipe("given", (Copy(fuzzy=False), Gaussian()), "", "The source vocabulary stays, and tokens are added to it.")
 
 
-def with_given(recipe: Recipe, tokens: dict[int, GivenToken]) -> Recipe:
+def with_listed_tokens(recipe: Recipe, tokens: dict[int, ListedToken]) -> Recipe:
     "Return a recipe that first initialises listed tokens, by target id."
     return replace(recipe, steps=(Given(tokens), *recipe.steps)) if tokens else recipe
 
 # %% ../../nbs/04_methods/03_fvt.ipynb #1ec6f8f9
-def check_given(
-    tokens: Sequence[GivenToken], source: Vocab, base: Vocab | None, stays: bool = True, whole_words: bool = True
+def check_listed_tokens(
+    tokens: Sequence[ListedToken], source: Vocab, base: Vocab | None, stays: bool = True, whole_words: bool = True
 ) -> Built | None:
     """`SettingError` names the first token that cannot be added, or whose embedding would be made of nothing.
 
     source: of the model
     base: of the tokenizer that gets the tokens, or of one that treats text as it will
     stays: whether the source's tokens stay
-    whole_words: as for `add_given`
+    whole_words: as for `add_listed_tokens`
     returns: the tokenizer of `base` with the tokens
     """
     for given in tokens:
@@ -187,5 +190,5 @@ def check_given(
             raise given.problem(f"is a special token of the source (id {id:,}); leave it out")
         if stays and (id := known_id(given, source)) is not None:
             raise given.problem(f"is in the vocabulary already (id {id:,}); leave it out")
-    given_sources(dict(enumerate(tokens)), source)
-    return add_given(base, tokens, whole_words) if base else None
+    listed_token_sources(dict(enumerate(tokens)), source)
+    return add_listed_tokens(base, tokens, whole_words) if base else None

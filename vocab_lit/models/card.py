@@ -19,7 +19,7 @@ from vocab_lit.models.note import Note, without_folders
 from vocab_lit.models.settings import Facts
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.files import copy_within, files_within, is_gguf, read_json
-from vocab_lit.text.markup import Markdown, in_code, markdown_table, markdown_text
+from vocab_lit.text.markup import Markdown, inline_code, markdown_table, markdown_text
 from vocab_lit.text.words import languages
 
 # %% auto #0
@@ -159,7 +159,7 @@ def _loader(folder: Path) -> tuple[str, str | None]:  # class, task
 
 # %% ../../nbs/05_models/09_card.ipynb #cd000001
 def _names(files: Iterable[str]) -> Markdown:
-    return Markdown(", ".join(in_code(Path(file).name) for file in files))
+    return Markdown(", ".join(inline_code(Path(file).name) for file in files))
 
 
 def _shown(value: object) -> str:
@@ -179,7 +179,7 @@ def _table(rows: Sequence[Mapping[str, object]]) -> str:
     return markdown_table(header, ([row.get(name, "") for name in names] for row in rows))
 
 
-_FILTERS: dict[str, Callable[..., object]] = dict(text=markdown_text, code=in_code, table=_table, pairs=_pairs)
+_FILTERS: dict[str, Callable[..., object]] = dict(text=markdown_text, code=inline_code, table=_table, pairs=_pairs)
 _FILTERS |= dict(number="{:,}".format, quoted=partial(json.dumps, ensure_ascii=False))  # quoted as Python reads it
 
 
@@ -250,7 +250,7 @@ def card_text(note: Note, folder: Path, name: str) -> str:  # Markdown, with a h
     if isinstance(base, str):
         base = f"[{base}](https://huggingface.co/{base})"  # a name on the Hub, as `source_facts` says
     else:
-        base = in_code(Path(note.model).name) if note.model else "its source model"
+        base = inline_code(Path(note.model).name) if note.model else "its source model"
     parts = dict(
         base=base,
         for_language=f" for {markdown_text(note.language)}" if note.language else "",

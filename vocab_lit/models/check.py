@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from vocab_lit.gguf.container import GgufFile, in_short
+from vocab_lit.gguf.container import GgufFile, shorten
 from vocab_lit.gguf.llama_cpp import LlamaCpp, has_llama_cpp
 from vocab_lit.gguf.tokens import TokenType, check_whole, token_types, tokens_of
 from vocab_lit.models.endings import ENDING_HINT, ENDS_OFTEN, end_probability, ids_in, stops_too_early
@@ -22,11 +22,11 @@ from vocab_lit.models.findings import (
     SERVERS,
     Finding,
     Served,
+    find_changed_ids,
     find_changed_rows,
     find_changed_weights,
     find_not_finite,
     find_old_ids,
-    find_other_ids,
     find_untrained,
 )
 from vocab_lit.models.lazy_weights import vocabulary_part
@@ -37,7 +37,7 @@ from vocab_lit.text.errors import SettingError, UserError, first_line, no_collec
 from vocab_lit.text.files import check_text, read_json
 from vocab_lit.text.settings import one_of
 from vocab_lit.tokens.gguf_tokenizer import known_pre_tokenizer, splitters
-from vocab_lit.tokens.special_tokens import chat_templates, listed, role_of, taken_for_times
+from vocab_lit.tokens.special_tokens import chat_templates, ids_taken_for_timestamps, listed, role_of
 from vocab_lit.tokens.tokenizer_file import own_methods
 from vocab_lit.tokens.vocab import read_settings
 
@@ -111,7 +111,7 @@ def find_special_ids(served: Served) -> Iterator[Finding]:
                 own = vocab[vocab.roles[role]]
                 what = f"{fact}, which is {vocab[id].shown}, and the tokenizer's {role} token is {own.shown}"
                 yield Finding("special ids", what, f"write {own.id}", breaks=False)
-    if times := taken_for_times(vocab, generation_of(served.model)):
+    if times := ids_taken_for_timestamps(vocab, generation_of(served.model)):
         what = f"{len(times):,} tokens such as {times[0].shown!r} lie behind <|notimestamps|> and are taken for times"
         yield Finding("special ids", what, "put them before, or take the model without", ("transformers", "vllm"))
 
@@ -231,7 +231,7 @@ def find_merges(served: Served) -> Iterator[Finding]:
     for merge in served.file.get("tokenizer.ggml.merges", []):
         first, _, second = merge[1:].partition(" ")
         if not {merge[0] + first, second, merge[0] + first + second} <= tokens:
-            what = f"the merge {in_short(repr(merge))} is not one of two tokens to a third"
+            what = f"the merge {shorten(repr(merge))} is not one of two tokens to a third"
             yield Finding("merges", what, "make the file anew")
             return
 
@@ -283,7 +283,7 @@ def find_by_llama_cpp(served: Served) -> Iterator[Finding]:
                     yield Finding("the end of texts", what, ENDING_HINT, ("gguf",), breaks=False)
             if served.source.generates and lines:
                 prompt = " ".join(lines[0].split()[:_WORDS])
-                written = f"{prompt!r} is continued by {in_short(repr(model.greedy(prompt).text))}"
+                written = f"{prompt!r} is continued by {shorten(repr(model.greedy(prompt).text))}"
                 yield Finding("llama.cpp", f"it loads the file; {written}", "read it", breaks=False)
     except (ValueError, TimeoutError) as e:
         yield Finding("llama.cpp", first_line(e), "make the file anew, or update llama.cpp")
@@ -357,7 +357,7 @@ CHECKS = (
     Check("copied embeddings", find_changed_rows, beside=True),
     Check("ids and ties left from the source model", find_old_ids, _FOLDER, True),
     Check("texts that end after one sentence", find_early_end, _FOLDER, True),
-    Check("ids of lines", find_other_ids, _GGUF, True),
+    Check("ids of lines", find_changed_ids, _GGUF, True),
     Check("llama.cpp itself", find_by_llama_cpp, _GGUF),
 )
 

@@ -27,7 +27,7 @@ from vocab_lit.models.lazy_weights import (
 from vocab_lit.models.model_class import generation_of, is_masked, quantisation_of
 from vocab_lit.models.token_tensors import check_positions, token_tensors, with_padding
 from vocab_lit.text.errors import UserError
-from vocab_lit.tokens.special_tokens import carry_ids, config_parts, taken_for_times, text_part
+from vocab_lit.tokens.special_tokens import carry_ids, config_parts, ids_taken_for_timestamps, text_part
 from vocab_lit.tokens.tokenizer_file import ids_around
 from vocab_lit.tokens.vocab import SAME_ROLE
 
@@ -185,9 +185,9 @@ def _check_ids(model: PreTrainedModel, source: Vocab, target: Vocab) -> None:
             raise UserError(f"{problem}, and source or target have {n} tokens; such a model keeps its vocabulary")
     # tokens behind those of times, which a model counts from a marker
     generation = copy.deepcopy(generation_of(model))
-    before = {token.piece for token in taken_for_times(source, generation)}
+    before = {token.piece for token in ids_taken_for_timestamps(source, generation)}
     carry_ids([generation] if generation else [], source, target)
-    if new := [token for token in taken_for_times(target, generation) if token.piece not in before]:
+    if new := [token for token in ids_taken_for_timestamps(target, generation) if token.piece not in before]:
         problem = (
             f"{what} takes ids behind <|notimestamps|> for times, and the target vocabulary has {len(new):,} other"
         )

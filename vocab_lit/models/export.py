@@ -229,7 +229,7 @@ def _trimmed_as(folder: Path, file: GgufFile) -> Iterator[GgufFile]:
 def check_like(source: Source, like: str | Path) -> None:
     "`SettingError` where a file is no GGUF file of a model with the tensors and tokens of a source."
     try:
-        file = GgufFile.of(like)
+        file = GgufFile.open(like)
         _check_same(source, file)
     except (ValueError, OSError) as e:
         hint = "give a GGUF file of the source model"
@@ -282,7 +282,7 @@ def export_gguf(folder: str | Path, like: GgufFile | str | Path, out: str | Path
         Where something changed that cannot be written, or the adapter has more than matrices, before anything is.
     """
     check_new_gguf(out)
-    file = GgufFile.of(like)
+    file = GgufFile.open(like)
     token_tables(file)  # which says what is wrong with it
     with _trimmed_as(Path(folder), file) as original:
         return _export(Trained(Path(folder), original), file, Path(out))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
 
 # %% auto #0
-__all__ = ['SERVERS', 'Finding', 'Served', 'find_untrained', 'find_not_finite', 'find_old_ids', 'find_other_ids', 'is_same',
+__all__ = ['SERVERS', 'Finding', 'Served', 'find_untrained', 'find_not_finite', 'find_old_ids', 'find_changed_ids', 'is_same',
            'find_changed_weights', 'find_changed_rows']
 
 # %% ../../nbs/05_models/16_findings.ipynb #82e86a7d
@@ -199,7 +199,7 @@ def find_old_ids(served: Served) -> Iterator[Finding]:
         yield Finding("weights", what, "write it as there")
 
 
-def find_other_ids(served: Served) -> Iterator[Finding]:
+def find_changed_ids(served: Served) -> Iterator[Finding]:
     "Whether lines whose tokens were all kept are tokenized as before."
     assert isinstance(served.before, GgufSource)
     new_ids = {piece: id for id, piece in enumerate(tokens_of(served.file))}

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from vocab_lit.gguf.container import Field, GgufFile, check_finite, parts_of, same_tensor, type_name, write_gguf
+from vocab_lit.gguf.container import Field, GgufFile, check_finite, part_paths, same_tensor, type_name, write_gguf
 from vocab_lit.gguf.tokens import check_whole, token_tables, tokens_of
 from vocab_lit.models.model_class import configs_of, load_with_report
 from vocab_lit.models.note import Note, gguf_note
 from vocab_lit.text.corpus import write_json
 from vocab_lit.text.errors import UserError, first_line
-from vocab_lit.text.files import in_turn, read_json, scratch_folder, write_folder
+from vocab_lit.text.files import one_at_a_time, read_json, scratch_folder, write_folder
 from vocab_lit.tokens.gguf_tokenizer import GgufTokenizer, read_tokenizer
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
 
@@ -138,7 +138,7 @@ def cache_folder() -> Path:
 def _digest(file: GgufFile) -> str:
     "Hash the content of a file and its parts, wherever it is and whatever its name."
     parts = b""
-    for part in parts_of(file.path):
+    for part in part_paths(file.path):
         with open(part, "rb") as f:
             parts += hashlib.file_digest(f, "sha256").digest()
     return hashlib.sha256(parts).hexdigest()[:12]
@@ -208,7 +208,7 @@ def remove_cached(largest: float = 0, newest: int = 0) -> int:
     removed = kept = 0
     if not cache_folder().is_dir():
         return 0
-    with in_turn(cache_folder() / "removal"):
+    with one_at_a_time(cache_folder() / "removal"):
         for number, row in enumerate(cached()):
             if number >= newest and kept + row["bytes"] > largest and _remove(Path(row["folder"])):
                 removed += row["bytes"]
@@ -230,11 +230,11 @@ def gguf_folder(source: GgufFile | str | Path) -> Path:
     """
     from vocab_lit.models.card import source_facts
 
-    file = GgufFile.of(source)
+    file = GgufFile.open(source)
     check_whole(file)
     place, digest = cache_folder(), _digest(file)
     place.mkdir(parents=True, exist_ok=True)
-    with in_turn(place / digest):
+    with one_at_a_time(place / digest):
         folder = next(place.glob(f"*-{digest}"), place / f"{file.path.stem}-{digest}")
         if not _use(folder):
             log.info(f"dequantising {file.path.name} to compute with it, into {folder}; see `vocab-lit cache`")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from vocab_lit.models.model_class import load_with_report, quantisation_of
 from vocab_lit.models.settings import Facts
 from vocab_lit.text.errors import UserError, first_line, reading
-from vocab_lit.tokens.special_tokens import check_ids_written, ids_beyond
+from vocab_lit.tokens.special_tokens import check_ids_written, ids_beyond_vocabulary
 
 if TYPE_CHECKING:
     import torch
@@ -40,7 +40,7 @@ class ModelFolder:
 
     def reading(self) -> AbstractContextManager[None]:
         "Inside, whatever transformers raises for a configuration that no model can be made of becomes a `UserError`."
-        beyond = ids_beyond(self.config)
+        beyond = ids_beyond_vocabulary(self.config)
         return reading(self.path, f"the model of config.json{f' ({beyond})' if beyond else ''}")
 
     @property

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, cast
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.settings import Facts
 from vocab_lit.models.source import FolderSource, GgufSource, Source
-from vocab_lit.text.corpus import KeptLines, Lines, size_of
+from vocab_lit.text.corpus import CachedLines, Lines, size_of
 from vocab_lit.text.errors import UserError, no_collection
 from vocab_lit.text.files import check_text
 from vocab_lit.text.words import script_of
@@ -50,7 +50,7 @@ def check_tokens(source: Source, text: Sequence[str | Path], settings: Tokenizer
     """
     if not settings.tokens:
         return None
-    from vocab_lit.methods.fvt import check_given
+    from vocab_lit.methods.fvt import check_listed_tokens
     from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.tokens.tokenizer_file import TokenizerFile
     from vocab_lit.tokens.vocab import Vocab
@@ -62,7 +62,7 @@ def check_tokens(source: Source, text: Sequence[str | Path], settings: Tokenizer
     elif settings.kind and not settings.extend and settings.kind != TokenizerFile(source.tokenizer).kind:
         base = None  # one of another kind is yet to be trained
     keeps_ids = bool(settings.extend) or only_adds
-    built = check_given(settings.given, source.vocab, base, keeps_ids, source.looks_up_words)
+    built = check_listed_tokens(settings.given, source.vocab, base, keeps_ids, source.looks_up_words)
     return built if (is_given or only_adds) and not settings.add_special_tokens else None
 
 # %% ../../nbs/05_models/18_pipeline.ipynb #pl000001
@@ -84,7 +84,7 @@ class TargetTokenizer:
         "The text that tokenizer and vectors are trained on; it can be gone through again."
         if not self.text:
             return []
-        return KeptLines(self.settings.tokenizer.training_lines(self.text, self.settings.init.seed))
+        return CachedLines(self.settings.tokenizer.training_lines(self.text, self.settings.init.seed))
 
     @cached_property
     def tokenizers(self) -> tuple[PreTrainedTokenizerBase, PreTrainedTokenizerBase]:
@@ -121,7 +121,7 @@ class TargetTokenizer:
 
         settings = self.settings.tokenizer
         more = f"the source's tokenizer on, for {settings.extend:,} tokens more"
-        log.info(f"training {more if settings.continues else f'a tokenizer of {settings.size_in_words}'}")
+        log.info(f"training {more if settings.continues else f'a tokenizer of {settings.size_text}'}")
         file = TokenizerFile.of(self.source.vocab)
         built = build_tokenizer(file, self.lines, settings)
         file.drop_parsed()
@@ -133,14 +133,14 @@ class TargetTokenizer:
     @cached_property
     def built(self) -> Built:
         "The model's new tokenizer, with the tokens that are given."
-        from vocab_lit.tokens.expansion import add_given
+        from vocab_lit.tokens.expansion import add_listed_tokens
         from vocab_lit.tokens.tokenizer_file import Built
 
         if self.with_tokens:
             return self.with_tokens
         settings, own = self.settings.tokenizer, self.tokenizers[1]
         if settings.tokens:
-            return add_given(own, settings.given, self.source.looks_up_words)
+            return add_listed_tokens(own, settings.given, self.source.looks_up_words)
         return Built(cast("PreTrainedTokenizerFast", own), "")  # no other kind can be read
 
     @cached_property
@@ -176,9 +176,9 @@ class TargetVocabulary(TargetTokenizer):
     @cached_property
     def recipe(self) -> Recipe:
         "The method, with a step for the tokens that are given."
-        from vocab_lit.methods.fvt import with_given
+        from vocab_lit.methods.fvt import with_listed_tokens
 
-        return with_given(self.settings.recipe(self.text), self.built.given)
+        return with_listed_tokens(self.settings.recipe(self.text), self.built.given)
 
     @cached_property
     def vectors(self) -> TokenVectors | AlignedVectors | None:
@@ -454,7 +454,7 @@ def trim_files(
     True
     """
     from vocab_lit.models.gguf_writer import GgufTransplant
-    from vocab_lit.tokens.trim import Trimming, told_of
+    from vocab_lit.tokens.trim import Trimming, trim_report
 
     source, files = Source.open(source), list(map(str, text))
     source.check_new(out)
@@ -463,7 +463,7 @@ def trim_files(
     writer = _writer(source)
     trimming = Trimming(source.tokenizer_file, {file: Lines(file) for file in files}, settings)
     log.info(trimming.about)
-    make, texts, lost = writer.trimmed(trimming), told_of(trimming), lost_scripts(source, trimming)
+    make, texts, lost = writer.trimmed(trimming), trim_report(trimming), lost_scripts(source, trimming)
     source.tokenizer_file.drop_parsed()
     del trimming  # which is large
     result, before = make(), writer.sizes

@@ -25,7 +25,7 @@ from vocab_lit.models.model_class import (
 from vocab_lit.models.note import Note, gguf_note
 from vocab_lit.models.settings import check_model_path, is_gguf
 from vocab_lit.text.errors import SettingError, UserError, reading
-from vocab_lit.text.files import check_output, not_finite, read_json, why_not
+from vocab_lit.text.files import check_output, hub_error_reason, not_finite, read_json
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -158,7 +158,7 @@ def _downloaded(name: str) -> Path:
             folder = Path(snapshot_download(name, allow_patterns=patterns))
         except Exception as e:  # the network's, of which there are many classes
             if not isinstance(config := try_to_load_from_cache(name, "config.json"), str):
-                raise FileNotFoundError(f"{name}: {why_not(name, e)}") from None
+                raise FileNotFoundError(f"{name}: {hub_error_reason(name, e)}") from None
             folder = Path(config).parent
         if any(folder.glob("model*.safetensors")):
             break
@@ -178,11 +178,15 @@ class _ModelFiles(Source, ModelFolder):
     @cached_property
     def tokenizer_file(self) -> TokenizerFile:
         "The tokenizer, with what the files beside it name."
-        from vocab_lit.tokens.special_tokens import read_beside
+        from vocab_lit.tokens.special_tokens import read_companion_files
         from vocab_lit.tokens.tokenizer_file import TokenizerFile
 
         is_file = Path(self.path).is_file()  # a tokenizer.json alone
-        return TokenizerFile(self.tokenizer) if is_file else TokenizerFile(self.tokenizer, read_beside(self.files))
+        return (
+            TokenizerFile(self.tokenizer)
+            if is_file
+            else TokenizerFile(self.tokenizer, read_companion_files(self.files))
+        )
 
     @cached_property
     def config(self) -> PreTrainedConfig:
@@ -326,7 +330,7 @@ class _GgufTokens(Source):
     def __init__(self, path: GgufFile | str | Path):
         from vocab_lit.gguf.container import GgufFile
 
-        self.file: GgufFile = GgufFile.of(path)
+        self.file: GgufFile = GgufFile.open(path)
         super().__init__(self.file.path)
 
     @cached_property

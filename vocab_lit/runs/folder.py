@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from vocab_lit.text.documents import plain_text
-from vocab_lit.text.files import in_turn, write_folder, write_text
+from vocab_lit.text.files import one_at_a_time, write_folder, write_text
 
 # %% auto #0
 __all__ = ['write_lines', 'replaced_text', 'replaced_folder', 'made_once']
@@ -55,7 +55,7 @@ def made_once(path: Path, make: Callable[[Path], object]) -> float:
     path.parent.mkdir(parents=True, exist_ok=True)
     began = time.process_time()
     if not path.exists():
-        with in_turn(path):
+        with one_at_a_time(path):
             if not path.exists():
                 make(path)
     return time.process_time() - began

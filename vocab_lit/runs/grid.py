@@ -25,10 +25,10 @@ from typing import NamedTuple, TypeVar
 import psutil
 
 import vocab_lit
-from vocab_lit.tasks.evaluate import silenced
+from vocab_lit.tasks.evaluate import errors_only
 from vocab_lit.text.corpus import data_path, write_json
 from vocab_lit.text.errors import UserError, first_line, import_extra
-from vocab_lit.text.files import in_turn
+from vocab_lit.text.files import one_at_a_time
 from vocab_lit.training.settings import RunStopped
 
 _T = TypeVar("_T")
@@ -233,7 +233,7 @@ class ResultStore:
             return record
         path = self.path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with in_turn(path):
+        with one_at_a_time(path):
             if record := self.read(key, fingerprint):
                 return record  # of another process, while this one waited
             started, values = time.perf_counter(), measure()
@@ -283,7 +283,7 @@ class Grid(ResultStore):
         "Compute a cell, and return its record, or key and error if it fails."
         began = time.perf_counter()
         try:
-            with silenced(), warnings.catch_warnings():
+            with errors_only(), warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # which nobody reads between the lines of many cells
                 record = self.cell(cell.key, cell.measure, cell.fingerprint)
         except RunStopped:

@@ -20,7 +20,7 @@ from vocab_lit.models.source import FolderSource
 from vocab_lit.study.report import BEST, BITS, HELD_OUT, OTHER, TRAINED_FOR, UNKNOWN
 from vocab_lit.study.stages import CellRun, initial_model, ready, tag_file, task_adapter
 from vocab_lit.study.study_file import GridCell, Study, TaskOfStudy
-from vocab_lit.tasks.evaluate import choice_accuracy, evaluate_files, probe_accuracy, read_choices, silenced
+from vocab_lit.tasks.evaluate import choice_accuracy, errors_only, evaluate_files, probe_accuracy, read_choices
 from vocab_lit.tasks.settings import EvaluateSettings
 from vocab_lit.text.documents import Passages, lines_of_passages
 from vocab_lit.text.errors import import_extra
@@ -86,7 +86,7 @@ def _train(run: CellRun, start: Path, lines: list[str]) -> Iterator[dict]:
             adapter = replace(adapter, vocabulary=str(start))
     watcher = _Watcher(partial(study_bits, study, FolderSource.open(start).tokenizer, lines))
     text, lapt, keep = [run.train_text], study.training(way), study.kept_text(way)
-    with silenced():
+    with errors_only():
         losses = lapt_files(base, text, run.path("model"), lapt, run.settings(), adapter, keep, [watcher])
     for step, bits in watcher.bits.items():
         yield _row(BITS, bits, what=HELD_OUT, step=step)
@@ -145,7 +145,7 @@ def _task_rows(run: CellRun, model: Path, task: TaskOfStudy) -> Iterator[dict]:
             shape["task_adapter"] = str(task_adapter(run, asked))
             asked = EvaluateSettings(asked.task, test=asked.test, column=asked.column, language=asked.language)
         asked = replace(asked, **shape)
-    with silenced():
+    with errors_only():
         (record,) = evaluate_files(model, asked)
     scores = {record["metric"]: record["test"]}
     scores |= {name: value for name, value in record.items() if name not in _NO_SCORES}

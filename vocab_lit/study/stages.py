@@ -19,7 +19,7 @@ from vocab_lit.runs.folder import made_once, write_lines
 from vocab_lit.runs.grid import facts_digest
 from vocab_lit.runs.start import make_start
 from vocab_lit.study.study_file import GridCell, Study, Way
-from vocab_lit.tasks.evaluate import evaluate_files, silenced
+from vocab_lit.tasks.evaluate import errors_only, evaluate_files
 from vocab_lit.tasks.settings import EvaluateSettings
 from vocab_lit.text.corpus import Lines, sample_lines
 from vocab_lit.text.documents import Passages, hold_out_text
@@ -206,7 +206,7 @@ def source_adapter(run: CellRun) -> Path:
     adapter = way.language_adapter(study.source.language)
 
     def make(out: Path) -> None:
-        with write_folder(out) as folder, silenced():
+        with write_folder(out) as folder, errors_only():
             lapt_files(run.source, study.source_text, folder, way.lapt, adapter=adapter)
 
     shape = facts_digest([way.adapter, asdict(way.lapt)])
@@ -220,7 +220,7 @@ def task_adapter(run: CellRun, settings: EvaluateSettings) -> Path:
     settings = replace(settings, test=settings.dev or settings.train, **shape)
 
     def make(out: Path) -> None:
-        with write_folder(out) as folder, silenced():
+        with write_folder(out) as folder, errors_only():
             evaluate_files(run.source, settings, folder)
 
     return run.share(f"task-{settings.task}-{language.name}-{facts_digest(asdict(settings))}", make)

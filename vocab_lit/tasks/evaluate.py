@@ -49,12 +49,13 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'silenced', 'read_examples', 'check_evaluation', 'evaluate_files', 'Choice', 'read_choices', 'log_likelihoods',
-           'choose', 'choice_accuracy', 'mean_states', 'text_rows', 'linear_classifier', 'probe_accuracy']
+__all__ = ['log', 'errors_only', 'read_examples', 'check_evaluation', 'evaluate_files', 'Choice', 'read_choices',
+           'log_likelihoods', 'choose', 'choice_accuracy', 'mean_states', 'text_rows', 'linear_classifier',
+           'probe_accuracy']
 
 # %% ../../nbs/07_tasks/08_evaluate.ipynb #f9d4e71f
 @contextmanager
-def silenced() -> Iterator[None]:
+def errors_only() -> Iterator[None]:
     "Inside the block the library logs errors only."
     level = log.level
     log.setLevel(logging.ERROR)
@@ -140,7 +141,7 @@ def _fine_tune(
     source: FolderSource, settings: EvaluateSettings, out: str | Path | None, run: TaskRun, folder: str | Path | None
 ) -> list[dict]:
     "Fine-tune a model from several seeds on the splits in three files, and save the best one into `out`."
-    from vocab_lit.training.trainer import StopWhenAsked
+    from vocab_lit.training.trainer import StopOnRequest
 
     task = get_task(settings.task)
     splits, remarks = _read_splits(task, settings)
@@ -153,7 +154,7 @@ def _fine_tune(
     data = prepare(model, tokenizer, train, dev, test, task, settings.config)
     remarks += _warn(row_notes(task, training=data.train, development=data.dev[1], test=data.test[1]))
     facts = settings.facts | dict(vocab_lit=vocab_lit.__version__, model=source.name)
-    place, records, best, stop = _run_folder(out, folder, facts), [], None, StopWhenAsked(run.max_hours)
+    place, records, best, stop = _run_folder(out, folder, facts), [], None, StopOnRequest(run.max_hours)
     with stop.listening() if place else nullcontext():
         for seed in range(settings.seed, settings.seed + settings.seeds):
             if stop.reason:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from vocab_lit.tasks.task import Row, Task, TaskConfig
-    from vocab_lit.training.trainer import StopWhenAsked
+    from vocab_lit.training.trainer import StopOnRequest
 
 log = logging.getLogger("vocab_lit")
 
@@ -234,7 +234,7 @@ def fit(
     seed: int,
     attach: Attach | None = None,
     folder: str | Path | None = None,
-    stop: StopWhenAsked | None = None,
+    stop: StopOnRequest | None = None,
 ) -> FineTuned:
     """Fine-tune a copy of the model from one seed; `RunStopped` if it is stopped.
 
@@ -286,7 +286,7 @@ def fit(
 
 
 def _train(
-    new: PreTrainedModel, data: TaskData, seed: int, folder: str | Path | None, stop: StopWhenAsked | None
+    new: PreTrainedModel, data: TaskData, seed: int, folder: str | Path | None, stop: StopOnRequest | None
 ) -> tuple[list[tuple[int, float, float]], int]:
     "Train a model, which ends with its best weights; return epochs with their losses and scores, and the best epoch."
     from transformers.trainer_utils import get_last_checkpoint

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # %% auto #0
-__all__ = ['UPOS', 'pos', 'ner', 'Tagged', 'Place', 'conllu_words', 'read_conllu', 'some_sentences', 'to_bio', 'read_bio',
+__all__ = ['UPOS', 'pos', 'ner', 'Tagged', 'Place', 'conllu_words', 'read_conllu', 'check_sentences', 'to_bio', 'read_bio',
            'accuracy', 'entity_f1', 'Window', 'word_subtokens', 'windows', 'lay_out', 'cuts', 'word_scores',
            'TaggingConfig', 'Tagging', 'PartsOfSpeech', 'NamedEntities']
 
@@ -145,10 +145,10 @@ def read_conllu(path: str | Path, column: str = "upos") -> list[Tagged]:
 
     sentences = (words for words, _ in conllu_words(path, wrong))
     tagged = [Tagged(tuple(w[1] for w in words), tuple(w[number] for w in words)) for words in sentences]
-    return some_sentences(path, tagged)
+    return check_sentences(path, tagged)
 
 
-def some_sentences(path: str | Path, sentences: list) -> list:
+def check_sentences(path: str | Path, sentences: list) -> list:
     "Return the sentences of a file; `UserError` if there are none."
     if not sentences:
         hint = "give a file with one word a line and a blank line after each sentence"
@@ -206,7 +206,7 @@ def read_bio(path: str | Path) -> list[Tagged]:  # tags in BIO
             elif len(cells) != width:
                 problem = f"{len(cells)} columns where the first row has {width}; write all rows alike"
             raise UserError(f"{path}, line {n}: {problem}")
-    some_sentences(path, sentences)
+    check_sentences(path, sentences)
     prefix = re.match(r"[a-z][a-z-]*:", sentences[0].words[0])  # some files have the language before every word
     if not prefix or not all(w.startswith(prefix[0]) for s in sentences for w in s.words):
         return sentences

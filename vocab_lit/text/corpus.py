@@ -25,8 +25,8 @@ from vocab_lit.text.reader import TextSource
 from vocab_lit.text.reader import raw_lines as raw_lines  # that other rooms take from here
 
 # %% auto #0
-__all__ = ['data_path', 'json_text', 'write_json', 'iter_lines', 'read_lines', 'sampling_weights', 'Lines', 'capped', 'mix',
-           'split_lines', 'is_held_out', 'hold_out', 'size_of', 'sample_lines', 'reread', 'KeptLines']
+__all__ = ['data_path', 'json_text', 'write_json', 'iter_lines', 'read_lines', 'sampling_weights', 'Lines', 'limit_bytes', 'mix',
+           'split_lines', 'is_held_out', 'hold_out', 'size_of', 'sample_lines', 'rereadable', 'CachedLines']
 
 # %% ../../nbs/01_text/01_corpus.ipynb #8fe116c8
 def data_path(*parts: str) -> Path:
@@ -178,7 +178,7 @@ class Lines:
         return f"Lines({', '.join(map(str, self.paths))})"
 
 
-def capped(lines: Iterable[str], cap: float) -> Iterator[str]:
+def limit_bytes(lines: Iterable[str], cap: float) -> Iterator[str]:
     "Lines from the start that have so many bytes together, in UTF-8; inf: all."
     size = 0
     for line in lines:
@@ -214,7 +214,7 @@ def mix(
     for k, c in corpora.items():
         if iter(c) is c:
             raise UserError(f"the corpus of {k} can be read once only; give a list of lines, or Lines(file)")
-        read = tqdm(capped(c, most), desc=f"counting {k}", unit=" lines", delay=2, leave=False)
+        read = tqdm(limit_bytes(c, most), desc=f"counting {k}", unit=" lines", delay=2, leave=False)
         counts[k] = sum(1 for _ in read)
     weights = list(sampling_weights(counts, alpha).values())
     readers, rng = [_again_and_again(k, c, most) for k, c in corpora.items()], np.random.default_rng(seed)
@@ -226,7 +226,7 @@ def _again_and_again(name: str, lines: Iterable[str], cap: float) -> Iterator[st
     "The lines of one corpus, from the start again whenever they are used up."
     while True:
         line = None
-        for line in capped(lines, cap):
+        for line in limit_bytes(lines, cap):
             yield line
         if line is None:
             raise UserError(f"the corpus of {name} was read once and now has no text; give a list, or Lines(file)")
@@ -309,12 +309,12 @@ def sample_lines(lines: Iterable[str], most: Amount, seed: int = 0) -> list[str]
     return [line for _, _, line in sorted(heap, key=itemgetter(1))]
 
 
-def reread(lines: Iterable[str]) -> Iterable[str]:
+def rereadable(lines: Iterable[str]) -> Iterable[str]:
     "Lines that can be read again: those that can are left where they are, others are read into memory."
     return list(lines) if iter(lines) is lines else lines
 
 # %% ../../nbs/01_text/01_corpus.ipynb #094f5d61
-class KeptLines:
+class CachedLines:
     "Lines that are read from their source once, where they are few enough to be kept in memory from then on."
 
     def __init__(self, lines: Iterable[str], most: int = 32_000_000):

@@ -16,7 +16,7 @@ from vocab_lit.text.reader import TextSource, all_lines
 
 # %% auto #0
 __all__ = ['LONGEST_PASSAGE', 'SHORTEST_DOCUMENT', 'FEW_PASSAGES', 'Passages', 'hold_out_text', 'check_outside',
-           'lines_of_passages', 'plain_text', 'one_a_line']
+           'lines_of_passages', 'plain_text', 'as_documents']
 
 # %% ../../nbs/01_text/09_documents.ipynb #873999c5
 LONGEST_PASSAGE = 2**18  # characters; longer documents are divided at the ends of lines
@@ -161,6 +161,6 @@ def plain_text(passages: Iterable[str]) -> Iterator[str]:
         blank = "\n" * passage.endswith("\n")
 
 
-def one_a_line(lines: Iterable[str]) -> Iterator[str]:
+def as_documents(lines: Iterable[str]) -> Iterator[str]:
     "Lines as passages of which each is a document, as in text with a document a line."
     return (f"{line}\n" for line in lines)

@@ -29,8 +29,9 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'check_output', 'file_facts', 'alone', 'scratch_folder', 'not_finite', 'check_written', 'write_folder',
-           'write_file', 'write_text', 'in_turn', 'check_file_name', 'inside', 'leads_out', 'files_within',
-           'copy_within', 'check_text', 'is_gguf', 'json_object', 'read_json', 'why_not', 'hub_name', 'in_mirror']
+           'write_file', 'write_text', 'one_at_a_time', 'check_file_name', 'inside', 'links_outside', 'files_within',
+           'copy_within', 'check_text', 'is_gguf', 'json_object', 'read_json', 'hub_error_reason', 'hub_name',
+           'in_mirror']
 
 # %% ../../nbs/01_text/02_files.ipynb #faa78e9f
 _IN_EMPTY = re.compile(r"lost\+found|\..*-\w+\.part")  # of a new volume; of processes that were killed
@@ -192,7 +193,7 @@ def write_text(out: str | Path) -> Iterator[IO[str]]:  # open for writing
 
 # %% ../../nbs/01_text/02_files.ipynb #bfe7171d
 @contextmanager
-def in_turn(path: Path, patience: float = 48) -> Iterator[None]:
+def one_at_a_time(path: Path, patience: float = 48) -> Iterator[None]:
     """Make something while no other process makes it; `TimeoutError` where that one does not end.
 
     `path` is of a file or a folder that each process makes where it is not there; `patience` is in hours.
@@ -232,7 +233,7 @@ def inside(folder: Path, path: object, at: str) -> Path:
     return folder.joinpath(*(check_file_name(part, at) for part in parts))
 
 
-def leads_out(file: Path, folder: Path) -> bool:
+def links_outside(file: Path, folder: Path) -> bool:
     "Whether a file is a link to outside its folder; links of a snapshot in the Hub's cache to its repository are not."
     root, real = folder.resolve(), Path(os.path.realpath(file))  # which takes a loop of links, too
     blobs = [root.parent.parent / "blobs"] if root.parent.name == "snapshots" else []
@@ -243,9 +244,9 @@ def files_within(folder: Path, *patterns: str) -> list[Path]:  # sorted
     "The files of a folder by patterns, except links that lead out of it: a result could disclose any file by them."
     files = sorted({file for pattern in patterns for file in folder.glob(pattern) if file.is_file()})
     for file in files:
-        if leads_out(file, folder):
+        if links_outside(file, folder):
             log.warning(f"note: {file} is left out: it is a link that leads out of the folder; copy the file there")
-    return [file for file in files if not leads_out(file, folder)]
+    return [file for file in files if not links_outside(file, folder)]
 
 
 def copy_within(folder: Path, out: Path, *patterns: str) -> None:
@@ -300,7 +301,7 @@ def read_json(file: Path) -> Json:  # empty where there is no such file
 _PATIENCE = 5  # seconds to wait for an answer
 
 
-def why_not(name: str, error: Exception) -> str:  # a part of a sentence, with what to do
+def hub_error_reason(name: str, error: Exception) -> str:  # a part of a sentence, with what to do
     "Explain why a name cannot be downloaded from the Hub, and what to do."
     from huggingface_hub import constants, errors
 
@@ -344,7 +345,7 @@ def hub_name(source: str | Path, wanted: str = "config.json", what: str = "model
     except RemoteEntryNotFoundError:
         return name  # it may have other files, and who reads them tells what is missing
     except Exception as e:  # the client's own, and those of the network, of which there are many classes
-        raise FileNotFoundError(f"{name}: no such {what} folder, and {why_not(name, e)}") from None
+        raise FileNotFoundError(f"{name}: no such {what} folder, and {hub_error_reason(name, e)}") from None
     return name
 
 # %% ../../nbs/01_text/02_files.ipynb #0deea3ae

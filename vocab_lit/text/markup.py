@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 # %% auto #0
-__all__ = ['Markdown', 'markdown_text', 'in_code', 'code_block', 'of_ours', 'markdown_table']
+__all__ = ['Markdown', 'markdown_text', 'inline_code', 'code_block', 'markdown_cell', 'markdown_table']
 
 # %% ../../nbs/01_text/08_markup.ipynb #44bae14c
 class Markdown(str):
@@ -32,7 +32,7 @@ def _fence(text: str, least: int) -> str:
     return "`" * max(least, *(len(run) + 1 for run in re.findall("`+", text)), 0)
 
 
-def in_code(value: object) -> Markdown:
+def inline_code(value: object) -> Markdown:
     "A text in one line, as code."
     text = " ".join(str(value).split())
     fence, room = _fence(text, 1), " " * text.startswith("`") or " " * text.endswith("`")
@@ -45,7 +45,7 @@ def code_block(text: str, language: str = "") -> Markdown:
     return Markdown(f"{fence}{language}\n{text}\n{fence}")
 
 
-def of_ours(value: object) -> Markdown:
+def markdown_cell(value: object) -> Markdown:
     "A text that is written in Markdown, in one line for a table."
     return Markdown(str(value).replace("|", r"\|").replace("\n", " "))
 
@@ -53,6 +53,6 @@ def of_ours(value: object) -> Markdown:
 def markdown_table(
     header: Sequence[object], rows: Iterable[Iterable[object]], shown: Callable[[object], str] = markdown_text
 ) -> str:
-    "A table in Markdown; `shown` is `of_ours` where every cell is Markdown."
+    "A table in Markdown; `shown` is `markdown_cell` where every cell is Markdown."
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(map(shown, line))} |" for line in lines)

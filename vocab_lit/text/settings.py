@@ -28,7 +28,7 @@ from vocab_lit.text.reader import Json, TextSource, check_characters
 # %% auto #0
 __all__ = ['File', 'Files', 'Model', 'LARGEST_SEED', 'COPIES', 'Option', 'option', 'required', 'options', 'did_you_mean',
            'unknown', 'one_of', 'existing_file', 'existing_text', 'refusal', 'settings', 'settings_over', 'checked',
-           'distribute', 'Settings', 'CleanSettings', 'wrong', 'check_key', 'mapping', 'in_yaml', 'Part', 'read_yaml']
+           'distribute', 'Settings', 'CleanSettings', 'wrong', 'check_key', 'mapping', 'to_yaml', 'Part', 'read_yaml']
 
 # %% ../../nbs/01_text/00_settings.ipynb #213f4f91
 File = Annotated[str, "File"]  # path of a file
@@ -361,7 +361,7 @@ def mapping(value: object, at: str) -> Json:
     return {str(key): part for key, part in value.items()}
 
 
-def in_yaml(value: object) -> str:  # in one line
+def to_yaml(value: object) -> str:  # in one line
     "Format a value as YAML, with quotes where YAML would read `no` as *false* or # as a comment."
     flow: Json = dict(default_flow_style=True, allow_unicode=True, width=float("inf"))
     text = yaml.dump(value, Dumper=_Dumper, **flow).removesuffix("...\n").strip()

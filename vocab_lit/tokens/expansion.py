@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tokenizers import models
 
 from vocab_lit.text.errors import UserError
-from vocab_lit.tokens.settings import GivenToken
+from vocab_lit.tokens.settings import ListedToken
 from vocab_lit.tokens.tokenizer_file import Built, TokenizerFile, ids_before, own_methods, with_vocabulary
 from vocab_lit.tokens.vocab import (
     CHARACTERS,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['UNKNOWN_PENALTY', 'write_piece', 'append_pieces', 'check_more', 'expand_tokenizer', 'written_parts', 'known_id',
-           'add_given']
+           'add_listed_tokens']
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #1a8f2629
 def write_piece(token: Token, d: Dialect) -> str | None:
@@ -257,7 +257,7 @@ def _takes_pieces(file: TokenizerFile, fallback: bool = True) -> bool:  # whethe
     return all(len(tokenize(piece)) == 1 for piece in ordinary)
 
 
-def _forms(given: GivenToken, d: Dialect) -> list[str]:
+def _forms(given: ListedToken, d: Dialect) -> list[str]:
     "A term as pieces of the model: after a space, and where a space is part of a piece without one."
     space_inside = d.byte_level and not (d.end or d.continuation)
     starts = (True, False) if space_inside else (True,)
@@ -266,7 +266,7 @@ def _forms(given: GivenToken, d: Dialect) -> list[str]:
 
 # %% ../../nbs/02_tokens/03_expansion.ipynb #64dde01b
 def _with_tokens(
-    file: TokenizerFile, pieces: list[str], added: list[GivenToken], isolates: bool
+    file: TokenizerFile, pieces: list[str], added: list[ListedToken], isolates: bool
 ) -> PreTrainedTokenizerFast:
     """A tokenizer with more tokens, pieces of the model before added tokens.
 
@@ -304,7 +304,7 @@ def written_parts(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
     return " ".join(str(tokenizer.decode([id])).strip() or str(tokenizer.convert_ids_to_tokens(id)) for id in ids)
 
 
-def known_id(given: GivenToken, vocab: Vocab) -> int | None:
+def known_id(given: ListedToken, vocab: Vocab) -> int | None:
     "Return the id of a token that exists already; None if it is new."
     backend = backend_of(vocab.own_tokenizer)
     id = backend.token_to_id(given.token)
@@ -317,8 +317,8 @@ class _Attempt:
     "A tokenizer with the given tokens, some as pieces of its model and the others as added tokens."
 
     source: TokenizerFile  # without the tokens
-    in_model: list[GivenToken]
-    added: list[GivenToken]
+    in_model: list[ListedToken]
+    added: list[ListedToken]
     isolates: bool = False
 
     def __post_init__(self):
@@ -330,7 +330,7 @@ class _Attempt:
         if len(set(ids.values())) < len(ids):
             raise UserError("the ids of this tokenizer have gaps, behind which no tokens can be added")
 
-    def failed(self) -> list[GivenToken]:
+    def failed(self) -> list[ListedToken]:
         """The terms that do not come out of every sentence as one token, or are not decoded as they were or as before.
 
         Each is tried alone, and between a word that the tokenizer decodes as it was and such a word or a full stop.
@@ -355,7 +355,7 @@ class _Attempt:
         return list(failed)
 
 
-def _tried(file: TokenizerFile, new: Sequence[GivenToken], whole_words: bool) -> _Attempt:
+def _tried(file: TokenizerFile, new: Sequence[ListedToken], whole_words: bool) -> _Attempt:
     "Add new tokens as pieces of the model where that works, others as added tokens; `SettingError` if neither works."
     one_word = [given for given in new if not given.special and " " not in given.token]
     in_model = one_word if one_word and whole_words and _takes_pieces(file) else []
@@ -375,8 +375,8 @@ def _tried(file: TokenizerFile, new: Sequence[GivenToken], whole_words: bool) ->
     raise divided[0].problem(problem)
 
 
-def add_given(
-    base: PreTrainedTokenizerBase | Vocab | TokenizerFile, tokens: Sequence[GivenToken], whole_words: bool = True
+def add_listed_tokens(
+    base: PreTrainedTokenizerBase | Vocab | TokenizerFile, tokens: Sequence[ListedToken], whole_words: bool = True
 ) -> Built:
     """Add given tokens to a fast tokenizer; its ids are unchanged, new tokens follow, and those that it has stay.
 

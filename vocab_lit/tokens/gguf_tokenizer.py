@@ -117,7 +117,7 @@ class GgufTokenizer(TokenizerFile):
     "The tokenizer of a GGUF file; `ValueError` where it is not known or damaged."
 
     def __init__(self, file: GgufFile | str | Path):
-        self.file, self.tables = GgufFile.of(file), {}
+        self.file, self.tables = GgufFile.open(file), {}
         check_tokens(self.file)
 
     def get(self, name: str, default: Any = None) -> Any:

@@ -16,7 +16,7 @@ import sentencepiece
 from tokenizers import normalizers
 
 from vocab_lit.text.errors import UserError, first_line, no_collection, reading
-from vocab_lit.text.files import hub_name, is_gguf, leads_out, read_json, scratch_folder
+from vocab_lit.text.files import hub_name, is_gguf, links_outside, read_json, scratch_folder
 from vocab_lit.tokens.tokenizer_file import TokenizerFile, model_pieces, own_methods, save_tokenizer
 from vocab_lit.tokens.train import BERT_ROLES, ROBERTA_ROLES
 from vocab_lit.tokens.vocab import (
@@ -198,7 +198,7 @@ def _by_transformers(path: str | Path, **options: object) -> PreTrainedTokenizer
 def _from_folder(path: Path) -> PreTrainedTokenizerBase:
     "Load a folder's tokenizer from the first suitable file."
     for template in (*path.glob("*.jinja"), *path.glob("additional_chat_templates/*.jinja")):
-        if leads_out(template, path):  # any file's text would become a part of the tokenizer
+        if links_outside(template, path):  # any file's text would become a part of the tokenizer
             raise UserError(f"{template} is a link that leads out of the folder; copy the file there")
     pipeline = path / "tokenizer.json"
     if pipeline.is_file():

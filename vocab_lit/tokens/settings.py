@@ -17,7 +17,7 @@ from vocab_lit.text.settings import File, Model, Settings, did_you_mean, existin
 from vocab_lit.text.words import check_words
 
 # %% auto #0
-__all__ = ['KINDS', 'USUAL_SIZE', 'AS_ADVISED', 'GivenToken', 'read_given', 'TokenizerSettings', 'TrimSettings',
+__all__ = ['KINDS', 'USUAL_SIZE', 'AS_ADVISED', 'ListedToken', 'read_token_list', 'TokenizerSettings', 'TrimSettings',
            'check_tokenizer_path', 'check_vocab_size']
 
 # %% ../../nbs/02_tokens/00_settings.ipynb #9882fa0a
@@ -26,7 +26,7 @@ _YES_OR_NO = {"true": True, "false": False, "": False}
 
 
 @dataclass(frozen=True)
-class GivenToken:
+class ListedToken:
     "A token to add, and how its embedding is initialised: by default as the mean of its subtokens."
 
     token: str  # as it stands in a text
@@ -46,7 +46,7 @@ def _check_columns(names: Iterable[str], place: str) -> None:
             raise UserError(f"{place}: no column {name!r}; {did_you_mean(name, _COLUMNS)}")
 
 
-def _given(record: Mapping[str, object], place: str) -> GivenToken:
+def _given(record: Mapping[str, object], place: str) -> ListedToken:
     "Parse the token of one line."
     _check_columns(record, place)
     special = _YES_OR_NO.get(str(record.get("special", "")).lower())
@@ -56,7 +56,7 @@ def _given(record: Mapping[str, object], place: str) -> GivenToken:
     if not_text := [name for name, text in texts.items() if not isinstance(text, str)]:
         raise UserError(f"{place}: {not_text[0]} is {texts[not_text[0]]!r}; give text")
     token, like, description = map(str, texts.values())
-    given = GivenToken(token, like.strip(), description.strip(), special, place)
+    given = ListedToken(token, like.strip(), description.strip(), special, place)
     if not token.strip():
         raise UserError(f"{place}: the token is blank; give one in each line, in the field token")
     if token != token.strip():
@@ -84,13 +84,13 @@ def _table_records(lines: Mapping[str, str]) -> Iterator[tuple[dict[str, str], s
         yield dict(zip(columns, cells)), place
 
 
-def read_given(path: str | Path) -> list[GivenToken]:
+def read_token_list(path: str | Path) -> list[ListedToken]:
     """The tokens of a file; `SettingError` names the line in which something is wrong.
 
     It is UTF-8: a table with tabs between token, like, description and special, or JSON lines.
     """
     existing_file("tokens", path)
-    tokens: dict[str, GivenToken] = {}
+    tokens: dict[str, ListedToken] = {}
     try:
         lines = {f"{path}, line {n}": line for n, line in enumerate(raw_lines(path), 1)}
         while lines and not next(reversed(lines.values())).strip():
@@ -203,12 +203,12 @@ class TokenizerSettings(Settings):
             raise SettingError("extend", f"{problem}; ask for no more, or give more text")
 
     @property
-    def given(self) -> list[GivenToken]:
+    def given(self) -> list[ListedToken]:
         "The tokens of the file; `SettingError` names the line in which something is wrong."
-        return read_given(self.tokens) if self.tokens else []
+        return read_token_list(self.tokens) if self.tokens else []
 
     @property
-    def is_left_open(self) -> bool:
+    def follows_advice(self) -> bool:
         "Whether it is left to the verdict on the text what becomes of the vocabulary, or by how much it grows."
         is_decided = self.tokenizer or self.tokens or self.kind or self.extend or not self.at_most
         return self.extend == AS_ADVISED or not is_decided
@@ -219,7 +219,7 @@ class TokenizerSettings(Settings):
         return self.vocab_size == USUAL_SIZE
 
     @property
-    def size_in_words(self) -> str:
+    def size_text(self) -> str:
         "The size of a trained vocabulary, for messages."
         return f"{'up to ' * self.at_most}{self.vocab_size:,} tokens"
 

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 # %% auto #0
 __all__ = ['NO_TEXT', 'CONTENT', 'IdMap', 'role_of', 'config_parts', 'text_part', 'carry_ids', 'with_used_rows', 'check_ids',
-           'written_ids', 'check_ids_written', 'taken_for_times', 'ids_beyond', 'chat_templates', 'template_tokens',
-           'rendered_templates', 'template_constants', 'check_templates', 'listed', 'add_special_tokens',
-           'carry_template', 'Beside', 'read_beside', 'add_markers']
+           'written_ids', 'check_ids_written', 'ids_taken_for_timestamps', 'ids_beyond_vocabulary', 'chat_templates',
+           'template_tokens', 'rendered_templates', 'template_constants', 'check_templates', 'listed',
+           'add_special_tokens', 'carry_template', 'CompanionFiles', 'read_companion_files', 'add_markers']
 
 # %% ../../nbs/02_tokens/04_special_tokens.ipynb #04e69eda
 @dataclass
@@ -282,7 +282,7 @@ def check_ids_written(config: Any, at: str) -> None:
 _TIME = re.compile(r"<\|\d+\.\d\d\|>")
 
 
-def taken_for_times(vocab: Vocab, generation: object) -> list[Token]:
+def ids_taken_for_timestamps(vocab: Vocab, generation: object) -> list[Token]:
     "Return the text tokens after Whisper's <|notimestamps|>, which it would read as timestamps."
     marker = getattr(generation, "no_timestamps_token_id", None)
     if marker is None:  # the settings of the first models do not name it
@@ -291,7 +291,7 @@ def taken_for_times(vocab: Vocab, generation: object) -> list[Token]:
     return [token for token in behind if token.piece and not _TIME.fullmatch(token.piece)]
 
 
-def ids_beyond(config: PreTrainedConfig) -> str:  # in words; empty where there is none
+def ids_beyond_vocabulary(config: PreTrainedConfig) -> str:  # in words; empty where there is none
     "List the settings whose token id is not below the vocabulary size."
     size = _text_rows(config)
     beyond = [f"{name} {id:,}" for name, id in written_ids(config) if isinstance(id, int) and id >= size > 0]
@@ -405,7 +405,7 @@ _WITH_IDS = ("config.json", "generation_config.json")
 _NEEDED_LISTS = {*_LISTS, *_TABLES} - {"suppress_tokens", "begin_suppress_tokens", "bad_words_ids"}
 
 
-class Beside(NamedTuple):
+class CompanionFiles(NamedTuple):
     "The tokens that files beside a tokenizer refer to, which have to stay in its vocabulary."
 
     texts: tuple[str, ...] = ()  # prompts, prefixes and the names of tokens
@@ -426,7 +426,7 @@ def _values(value: object, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
         yield keys, value
 
 
-def read_beside(folder: Path) -> Beside:
+def read_companion_files(folder: Path) -> CompanionFiles:
     "The texts and tokens that the files of a model's folder name; `ValueError` where one is damaged."
     texts, ids, markers = [], set(), {}
     for file in sorted({file for pattern in (*_WITH_TEXTS, *_WITH_IDS) for file in folder.glob(pattern)}):
@@ -438,7 +438,7 @@ def read_beside(folder: Path) -> Beside:
                 if _MARKERS.search(keys[-1]):
                     markers[value] = f"{file.name}: {keys[-1]}"
     templates = [value for _, value in _values(read_json(folder / "chat_template.json")) if isinstance(value, str)]
-    return Beside(tuple(dict.fromkeys(texts)), frozenset(ids), tuple(templates), markers)
+    return CompanionFiles(tuple(dict.fromkeys(texts)), frozenset(ids), tuple(templates), markers)
 
 
 def add_markers(markers: Iterable[str], source: PreTrainedTokenizerBase, target: PreTrainedTokenizerBase) -> list[str]:

@@ -23,7 +23,7 @@ from tqdm.auto import tqdm
 
 from vocab_lit.text.errors import UserError
 from vocab_lit.text.files import scratch_folder
-from vocab_lit.tokens.special_tokens import CONTENT, Beside, rendered_templates, template_constants
+from vocab_lit.tokens.special_tokens import CONTENT, CompanionFiles, rendered_templates, template_constants
 from vocab_lit.tokens.vocab import (
     BPE_OPTIONS,
     BYTES,
@@ -41,15 +41,15 @@ from vocab_lit.tokens.vocab import (
     read_dialect,
     read_pipeline,
     read_settings,
-    uncut,
     unknown_id,
+    without_truncation,
 )
 from vocab_lit.tokens.word_counts import counted_words, divides_at_spaces
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
-    from vocab_lit.tokens.settings import GivenToken
+    from vocab_lit.tokens.settings import ListedToken
 
 # %% auto #0
 __all__ = ['SPECIAL_ROLES', 'LINE_STOPS', 'ids_around', 'word_ids', 'model_pieces', 'unknown_piece', 'with_vocabulary',
@@ -220,7 +220,7 @@ class Built:
     # (tokens,) of each token its id in the source, -1 for a new one; None of a tokenizer that keeps none on purpose
     source_ids: np.ndarray | None = None
     counts: dict[str, np.ndarray] = field(default_factory=dict)  # {text: how often it has each token of the source}
-    given: dict[int, GivenToken] = field(default_factory=dict)  # {id: what was asked for}, of given tokens
+    given: dict[int, ListedToken] = field(default_factory=dict)  # {id: what was asked for}, of given tokens
 
 
 def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | Path) -> None:
@@ -238,7 +238,7 @@ def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | Path) -> No
                 backend.enable_padding(**padding | dict(pad_token=pad, pad_id=known[pad]))
     tokenizer.save_pretrained(folder)
     if tokenizer.is_fast:
-        uncut(tokenizer)
+        without_truncation(tokenizer)
     file = Path(folder) / "tokenizer_config.json"
     config = json.loads(file.read_text(encoding="utf-8"))
     if config.get("tokenizer_class") == "TokenizersBackend":
@@ -267,9 +267,9 @@ class parsed(Generic[_T]):
 class TokenizerFile:
     "A tokenizer with its parsed facts, and the tokenizers that are derived from it."
 
-    beside = Beside()
+    beside = CompanionFiles()
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, beside: Beside | None = None):
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, beside: CompanionFiles | None = None):
         "`tokenizer` is a fast one; `beside` is what files beside it name."
         self.tokenizer = cast("PreTrainedTokenizerFast", tokenizer)  # no other kind can be read
         self.beside = beside or self.beside
@@ -398,7 +398,7 @@ class TokenizerFile:
         used = set().union(*self.known)
         new = next(c for c in map(chr, range(0x13000, 0x13430)) if c not in used)  # hieroglyphs, which stay as they are
         if self.dialect.model == "BPE" and self.spells_bytes:  # of the letter, which no merge joins to what follows
-            return uncut(self.tokenizer), new
+            return without_truncation(self.tokenizer), new
         vocab, id = self.model["vocab"], 1 + max(self.tokenizer.get_vocab().values())
         more = [*vocab, [new, 0.0]] if isinstance(vocab, list) else vocab | {new: id}
         whole = self.pipeline | dict(truncation=None, padding=None, model=self.model | dict(vocab=more))

@@ -21,7 +21,7 @@ import sentencepiece
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from tqdm.auto import tqdm
 
-from vocab_lit.text.corpus import Amount, data_path, reread, sample_lines
+from vocab_lit.text.corpus import Amount, data_path, rereadable, sample_lines
 from vocab_lit.text.errors import UserError
 from vocab_lit.tokens.settings import KINDS
 from vocab_lit.tokens.tokenizer_file import (
@@ -52,7 +52,7 @@ class TrainingText:
 
     def __init__(self, lines: Iterable[str], more: Iterable[str] = (), least: int = 0):
         "`more` are lines that come after the others, each a hundredth as often as there are lines, at least `least`."
-        self.lines, self.more, self.least = reread(lines), list(more), least
+        self.lines, self.more, self.least = rereadable(lines), list(more), least
         self.n = 0  # how many lines there were when they were last read, without those that come after
         if not any(line.strip() for line in self.lines):
             raise UserError("the text is empty; a tokenizer needs lines of text")

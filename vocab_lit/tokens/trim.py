@@ -23,7 +23,7 @@ from vocab_lit.text.errors import SettingError, UserError, no_collection
 from vocab_lit.text.words import read_words, script_name, script_of, word_lines, word_lists
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer_file import Built, TokenizerFile
-from vocab_lit.tokens.vocab import Fit, Json, Vocab, ids_of_lines, uncut, unknown_id
+from vocab_lit.tokens.vocab import Fit, Json, Vocab, ids_of_lines, unknown_id, without_truncation
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -33,7 +33,7 @@ log = logging.getLogger("vocab_lit")
 # %% auto #0
 __all__ = ['log', 'UNSEEN', 'MOST_UNSEEN', 'Counts', 'Row', 'SAMPLE', 'HELD_OUT', 'FEW_OF_SCRIPT', 'kept_in_any_case',
            'TextCounts', 'covering', 'wanted_tokens', 'ordinary_counts', 'count_word_lists', 'Trimming', 'trim',
-           'trim_costs', 'size_by_token', 'coverage_curve', 'told_of', 'script_counts', 'TokenizedText']
+           'trim_costs', 'size_by_token', 'coverage_curve', 'trim_report', 'script_counts', 'TokenizedText']
 
 # %% ../../nbs/02_tokens/05_trim.ipynb #bd10a3f9
 def kept_in_any_case(parts: TokenizerFile, characters: str, counts: np.ndarray) -> set[int]:
@@ -303,7 +303,7 @@ def coverage_curve(trimming: Trimming) -> list[Row]:
 _MUCH = 0.05  # share of unseen lines from which something is said
 
 
-def told_of(trimming: Trimming) -> dict[str, list[Row]]:
+def trim_report(trimming: Trimming) -> dict[str, list[Row]]:
     "Report the effect of trimming on its texts, and the curve by size; the log has advice for the worst text."
     texts, curve = trim_costs(trimming), coverage_curve(trimming)
     changed, worst = max(((row.get("tokenized_differently", 0), row["text"]) for row in texts), key=itemgetter(0))
@@ -377,7 +377,9 @@ class TokenizedText:
         with_unknown = [line for line in lines if self.unknown in self.rows[line]]
         if not with_unknown:
             return 0.0
-        pairs = zip(with_unknown, uncut(self.tokenizer).encode_batch(with_unknown, add_special_tokens=False))
+        pairs = zip(
+            with_unknown, without_truncation(self.tokenizer).encode_batch(with_unknown, add_special_tokens=False)
+        )
         unknown = (line[a:b] for line, e in pairs for id, (a, b) in zip(e.ids, e.offsets) if id == self.unknown)
         n_unknown, n_letters = (sum(c.isalpha() for text in texts for c in text) for texts in (unknown, lines))
         return n_unknown / max(n_letters, 1)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # %% auto #0
 __all__ = ['LengthSettings', 'BPE_OPTIONS', 'BYTES', 'CHARACTERS', 'SPACE_MARK', 'FALLBACK', 'FALLBACK_PIECES', 'TIMES_FOLLOW',
            'ROLES', 'SAME_ROLE', 'visible', 'Token', 'Dialect', 'components', 'backend_of', 'length_settings',
-           'copy_length_settings', 'uncut', 'ids_of_lines', 'unknown_id', 'read_pipeline', 'added_tokens',
+           'copy_length_settings', 'without_truncation', 'ids_of_lines', 'unknown_id', 'read_pipeline', 'added_tokens',
            'read_settings', 'read_dialect', 'is_reserved', 'read_token', 'check_ids', 'Vocab', 'match_specials',
            'overlap', 'Fit', 'fit', 'new_model', 'isolating_split', 'sentencepiece_pipeline', 'merges_by_score']
 
@@ -163,7 +163,7 @@ def copy_length_settings(source: PreTrainedTokenizerBase, target: PreTrainedToke
     _LENGTHS[target] = length_settings(source).copy()
 
 
-def uncut(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
+def without_truncation(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
     "The tokenizer of the library `tokenizers`, which from now on neither cuts nor pads texts."
     length_settings(tokenizer)
     backend = backend_of(tokenizer)
@@ -174,7 +174,9 @@ def uncut(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
 
 def ids_of_lines(tokenizer: PreTrainedTokenizerBase, lines: Sequence[str]) -> list[list[int]]:
     "The tokens of lines, uncut and without special ones, also where a tokenizer's class wants boxes or reads HTML."
-    return [encoding.ids for encoding in uncut(tokenizer).encode_batch_fast(lines, add_special_tokens=False)]
+    return [
+        encoding.ids for encoding in without_truncation(tokenizer).encode_batch_fast(lines, add_special_tokens=False)
+    ]
 
 
 def unknown_id(tokenizer: PreTrainedTokenizerBase) -> int | None:

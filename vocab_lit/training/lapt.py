@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
     from vocab_lit.training.distil import Teacher
     from vocab_lit.training.settings import LaptConfig
-    from vocab_lit.training.trainer import LaptTrainer, StopWhenAsked
+    from vocab_lit.training.trainer import LaptTrainer, StopOnRequest
 
 log = logging.getLogger("vocab_lit")
 
@@ -245,10 +245,10 @@ class LaptRun:
         """
         import pandas as pd
 
-        from vocab_lit.training.trainer import StopWhenAsked, training_arguments
+        from vocab_lit.training.trainer import StopOnRequest, training_arguments
 
         self.check()
-        stop, folder = StopWhenAsked(self.max_hours), self.folder or tempfile.gettempdir()
+        stop, folder = StopOnRequest(self.max_hours), self.folder or tempfile.gettempdir()
         self.process = training_arguments(self.config, self.seed, folder, **self.arguments)
         texts = {"eval_kept_loss": self.kept.held_out} if self.kept.parts else {}
         if not self.measures:
@@ -328,7 +328,7 @@ class Steps:
     run: LaptRun
     data: Dataset
     freezer: Freezer
-    stop: StopWhenAsked
+    stop: StopOnRequest
 
     def take(self) -> TrainerState:
         "Take all steps; `UserError` if one fails in any setting."

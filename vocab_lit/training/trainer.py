@@ -49,7 +49,7 @@ Batch = dict[str, torch.Tensor]  # the inputs of a model by name
 Count = torch.Tensor | int | None  # the targets of a whole batch
 
 # %% auto #0
-__all__ = ['log', 'Batch', 'Count', 'RISE', 'FORGETS', 'held_out_losses', 'LaptCallback', 'LossWarnings', 'StopWhenAsked',
+__all__ = ['log', 'Batch', 'Count', 'RISE', 'FORGETS', 'held_out_losses', 'LaptCallback', 'LossWarnings', 'StopOnRequest',
            'CheckpointTrainer', 'train_from', 'LaptTrainer', 'check_installed', 'training_arguments']
 
 # %% ../../nbs/06_training/05_trainer.ipynb #a36b6efb
@@ -137,7 +137,7 @@ class LossWarnings(TrainerCallback):
             log.warning(f"training has not helped: {change}; try a learning rate below {args.learning_rate:g}")
 
 # %% ../../nbs/06_training/05_trainer.ipynb #4180062d
-class StopWhenAsked(TrainerCallback):
+class StopOnRequest(TrainerCallback):
     "Save and stop after the step in which a signal arrives, or before the time is up; `reason` is the cause."
 
     def __init__(self, max_hours: float = 0):  # from now; 0: no limit

@@ -19,7 +19,7 @@ import numpy as np
 import regex
 from tqdm.auto import tqdm
 
-from vocab_lit.text.corpus import reread
+from vocab_lit.text.corpus import rereadable
 from vocab_lit.text.errors import UserError, import_extra
 from vocab_lit.tokens.vocab import Json, Vocab, ids_of_lines, overlap
 from vocab_lit.vectors.settings import fasttext_or_ppmi
@@ -328,7 +328,7 @@ def token_vectors(
     >>> token_vectors(train_tokenizer(text, "unigram", 400), text).matrix.shape
     (400, 64)
     """
-    lines, vocab = reread(lines), Vocab.of(tokenizer)
+    lines, vocab = rereadable(lines), Vocab.of(tokenizer)
     method = fasttext_or_ppmi(lines, method)
     ids, options = encode_lines(vocab, lines), TOKEN_DEFAULTS[method] | options
     counts, made_with = count_ids(ids, len(vocab)), f"min_count {options['min_count']}, seed {seed})"

@@ -19,7 +19,7 @@ import regex
 from tqdm.auto import tqdm
 
 from vocab_lit.text.binary_files import load_fasttext, read_arrays
-from vocab_lit.text.corpus import Lines, reread
+from vocab_lit.text.corpus import Lines, rereadable
 from vocab_lit.text.errors import UserError, first_line, import_extra
 from vocab_lit.text.files import check_output, check_text, write_file
 from vocab_lit.text.reader import raw_lines
@@ -143,7 +143,7 @@ def train_words(
     options: dim, min_count, window, and of fastText epochs; `WORD_DEFAULTS` has the usual ones
     returns: with a model if it is fastText's
     """
-    lines = reread(lines)
+    lines = rereadable(lines)
     method = fasttext_or_ppmi(lines, method)
     (words, ids), options = _word_ids(lines), WORD_DEFAULTS[method] | options
     if method == "fasttext":
@@ -342,7 +342,7 @@ def static_vectors(
     """
     if needs != "word vectors":
         return token_vectors(tokenizer, lines, method, seed, threads, **options)
-    lines = reread(lines)
+    lines = rereadable(lines)
     method = fasttext_or_ppmi(lines, method)
     words = train_words(lines, method, seed, threads, **TOKEN_DEFAULTS[method] | options)
     return from_words(words, tokenizer)
