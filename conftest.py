@@ -83,7 +83,7 @@ def pytest_runtest_setup(item):
     if item.get_closest_marker("slow") and not item.config.getoption("--slow"):
         pytest.skip("slow: run with --slow")
     if item.get_closest_marker("real") and not item.config.getoption("--real"):
-        pytest.skip("real: get the models by python -m studies.real_models, then run with --real")
+        pytest.skip("real: get the models by python -m studies.models.real, then run with --real")
     if item.get_closest_marker("gpu") and not _has_gpu():
         pytest.skip("needs a GPU")
 

@@ -40,7 +40,7 @@ def extras(cfg: dict[str, str]) -> dict[str, list[str]]:
 cfg = read_settings()
 library = cfg["lib_name"]
 # a checkout also finds what its chapters run; a wheel has the library alone
-beside = ["studies", "benchmarks", "tools"] if "editable_wheel" in sys.argv else []
+beside = ["testkit", "studies", "benchmarks", "tools"] if "editable_wheel" in sys.argv else []
 
 setup(
     name=library,

@@ -12,8 +12,8 @@ import pandas as pd
 import typer
 
 from benchmarks.parts import PARTS, run_bench
-from benchmarks.peers import PEERS, peer_python
 from benchmarks.tables import list_parts, report
+from testkit.peers import PEERS, peer_python
 from vocab_lit.text.errors import MissingExtra
 
 HOME = Path("_build/bench")

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.claims import Claim, ratio
-from benchmarks.made import TINY
-from benchmarks.peers import adapter_batch, train_steps
-from benchmarks.process import Meter
 from benchmarks.runner import Case, Part, as_sides
+from testkit.made import TINY
+from testkit.peers import adapter_batch, train_steps
+from testkit.process import Meter
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

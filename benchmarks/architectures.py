@@ -18,8 +18,8 @@ from unittest.mock import patch
 import numpy as np
 import torch
 
-from benchmarks.tiny_configs import SPECIAL_ID, VOCABULARY, tiny_config
 from benchmarks.verdicts import TASKS, Verdict, make_record, one_line
+from testkit.tiny_configs import SPECIAL_ID, VOCABULARY, tiny_config
 from vocab_lit.methods.recipe import Copy, InitContext, InitStep, Recipe, RowWeights
 from vocab_lit.tokens.special_tokens import NO_TEXT
 

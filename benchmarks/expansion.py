@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.claims import Claim, grows
-from benchmarks.made import write_zipf_text
-from benchmarks.process import Meter
 from benchmarks.runner import Case, Part, as_sides
+from testkit.made import write_zipf_text
+from testkit.process import Meter
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -70,7 +70,7 @@ def expansion(meter: Meter, side: str, folder: str, n: int) -> dict:
 
 def expansion_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
     "Texts of four sizes, with one source tokenizer and one text to judge by."
-    from studies.phrasebook import lines
+    from testkit.phrasebook import lines
     from vocab_lit.tokens.train import train_tokenizer
 
     n_lines, size, n = (300, 400, 100) if small else (3000, 2000, 4000)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.claims import Claim, Runs, Value, exponent, medians
-from benchmarks.made import random_tokenizers
-from benchmarks.process import Meter, memory_mb
 from benchmarks.runner import Case, Part, as_sides
+from testkit.made import random_tokenizers
+from testkit.process import Meter, memory_mb
 from vocab_lit.text.corpus import data_path
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def feed_cases(
     models: Sequence[str] = (),  # folders or hub names, whose vocabularies take the place of those
 ) -> Iterator[Case]:
     "Masked and causal feeds of each vocabulary, and packing."
-    from studies.phrasebook import lines
+    from testkit.phrasebook import lines
     from vocab_lit.tokens.load import load_tokenizer
 
     n_written, n_blocks, n_lines = (40, 80, 60) if small else (4000, 8000, 20_000)

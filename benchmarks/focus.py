@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.claims import Claim, checks, grows, ratio
-from benchmarks.made import random_tokenizers, write_case, write_fasttext
-from benchmarks.peers import open_case
-from benchmarks.process import Meter
 from benchmarks.runner import Case, Part
+from testkit.made import random_tokenizers, write_case, write_fasttext
+from testkit.peers import open_case
+from testkit.process import Meter
 
 
 def focus(meter: Meter, folder: str) -> None:
@@ -61,7 +61,7 @@ def focus_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
 
 
 def _trained(language, kinds) -> dict:
-    from studies.phrasebook import lines
+    from testkit.phrasebook import lines
     from vocab_lit.tokens.train import train_tokenizer
 
     text = lines(language, 3000, seed=0)

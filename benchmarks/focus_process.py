@@ -12,9 +12,9 @@ import numpy as np
 
 from benchmarks.claims import Claim, Runs, Value, checks
 from benchmarks.focus import copied_ids
-from benchmarks.made import TINY, random_tokenizers, write_fasttext, write_zipf_text
-from benchmarks.process import Meter
 from benchmarks.runner import Case, Part
+from testkit.made import TINY, random_tokenizers, write_fasttext, write_zipf_text
+from testkit.process import Meter
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

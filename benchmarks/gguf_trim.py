@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.claims import Claim, Value, checks
-from benchmarks.process import Meter, memory_mb
 from benchmarks.runner import Case, Part
-from studies.llama_cpp import Llama
-from studies.phrasebook import lines
+from testkit.llama_cpp import Llama
+from testkit.phrasebook import lines
+from testkit.process import Meter, memory_mb
 from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.tokens import tokens_of
 from vocab_lit.text.corpus import Lines, write_json
@@ -63,7 +63,7 @@ def _prompts(texts: Sequence[str]) -> list[str]:
 
 def tiny_file_and_texts(place: Path) -> tuple[Path, dict[str, list[str]]]:
     "A file of two layers with random weights, and texts of the phrasebook."
-    from benchmarks.tiny_gguf import llama_tokens, write_tiny
+    from testkit.tiny_gguf import llama_tokens, write_tiny
 
     texts = {}
     for code in ("sw", "en"):

@@ -13,9 +13,9 @@ import numpy as np
 
 from benchmarks.claims import Claim, medians
 from benchmarks.lapt import count_flops, random_model, step_clock
-from benchmarks.made import TINY
-from benchmarks.process import Meter
 from benchmarks.runner import Case, Part, as_sides
+from testkit.made import TINY
+from testkit.process import Meter
 
 if TYPE_CHECKING:
     import torch
@@ -166,7 +166,7 @@ def gpu(
     "Steps of training after a warm-up."
     import torch
 
-    from studies.toy_tokenizers import toy_tokenizer
+    from testkit.toy_tokenizers import toy_tokenizer
 
     warm_up, batch = 1 if small else 10, batch if side in OURS else 8
     tokenizer = toy_tokenizer("unigram", (f"w{i}" for i in range(n_tokens - 5)))
@@ -190,7 +190,7 @@ def _peak(small: bool) -> float:
     "Operations a second in a matrix product."
     import torch
 
-    from studies.costs import products_per_second
+    from studies.papers.costs import products_per_second
     from vocab_lit.models.device import find_device
 
     device = find_device()

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.claims import Claim, ratio
-from benchmarks.made import TINY
-from benchmarks.process import Meter
 from benchmarks.runner import Case, Part, as_sides
+from testkit.made import TINY
+from testkit.process import Meter
 
 if TYPE_CHECKING:
     import torch
@@ -104,7 +104,7 @@ def lapt(
     "Steps of training."
     import torch
 
-    from studies.toy_tokenizers import toy_tokenizer
+    from testkit.toy_tokenizers import toy_tokenizer
     from vocab_lit.training.lm_loss import answering_with_loss
 
     tokenizer = toy_tokenizer("unigram", (f"w{i}" for i in range(n_tokens - 5)))

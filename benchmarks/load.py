@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.claims import Claim, ratio
-from benchmarks.made import random_tokenizers, write_fasttext
-from benchmarks.process import Meter
 from benchmarks.runner import Case, Part, as_sides
+from testkit.made import random_tokenizers, write_fasttext
+from testkit.process import Meter
 
 
 def _open_vectors(side, file):

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.claims import Claim
-from benchmarks.process import Meter
 from benchmarks.runner import Case, Part
+from testkit.process import Meter
 from vocab_lit.text.corpus import data_path
 
 
 def write_text(path: Path, mb: float) -> None:
     "Write numbered phrasebook lines until the file has so many MB."
-    from studies.phrasebook import lines
+    from testkit.phrasebook import lines
 
     enough = int(mb * 10**6 / 20) + 1  # lines are longer than 20 bytes
     size, some = 0, lines("sw", min(enough, 5000), seed=0)

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.claims import Claim, ratio, values
-from benchmarks.process import Meter
 from benchmarks.runner import Case, Part, as_sides
+from testkit.process import Meter
 
 
 def embedding_like(n_tokens: int, dim: int, seed: int = 0) -> np.ndarray:  # float32 (n_tokens, dim)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from benchmarks.claims import Claim, ratio, values
 from benchmarks.gguf_trim import tiny_file_and_texts
-from benchmarks.process import Meter
 from benchmarks.runner import Case, Part
+from testkit.process import Meter
 
 READING = """
 import sys, torch, transformers

@@ -16,8 +16,8 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from benchmarks.claims import Claim
-from benchmarks.peers import PEERS, peer_python
-from benchmarks.process import Side, apart, measure
+from testkit.peers import PEERS, peer_python
+from testkit.process import Side, apart, measure
 
 
 @dataclass(frozen=True)

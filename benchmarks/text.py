@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.claims import Claim, Runs, Value, exponent
-from benchmarks.made import write_zipf_text
-from benchmarks.process import Meter
 from benchmarks.runner import Case, Part
+from testkit.made import write_zipf_text
+from testkit.process import Meter
 
 
 def stages(small: bool) -> dict[str, Callable]:

@@ -18,7 +18,9 @@ from unicodedata import category
 import sentencepiece
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
-from benchmarks.tiny_tokenizers import (
+from benchmarks.verdicts import TokenizerVerdict, make_record, one_line
+from testkit.phrasebook import lines
+from testkit.tiny_tokenizers import (
     FORMS,
     ODD,
     UNSEEN,
@@ -31,8 +33,6 @@ from benchmarks.tiny_tokenizers import (
     tokenizer_classes,
     write_source,
 )
-from benchmarks.verdicts import TokenizerVerdict, make_record, one_line
-from studies.phrasebook import lines
 
 LANGUAGE_CODES = ("fra_Latn", "swh_Latn", "fr_XX", "sw_KE", "fra", "swh")  # of all classes that have src_lang
 SETTINGS = ("padding_side", "truncation_side", "model_input_names", "clean_up_tokenization_spaces", "chat_template")

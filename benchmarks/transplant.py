@@ -14,9 +14,9 @@ from unittest.mock import patch
 import numpy as np
 
 from benchmarks.claims import Claim, values
-from benchmarks.made import random_tokenizers
-from benchmarks.process import Meter
 from benchmarks.runner import Case, Part, as_sides
+from testkit.made import random_tokenizers
+from testkit.process import Meter
 
 
 def write_decoder(folder: Path, n_tokens: int, hidden: int, layers: int = 32) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.claims import Claim, Runs, checks, ratio
-from benchmarks.made import LETTERS
-from benchmarks.peers import trimmed_facts
-from benchmarks.process import Meter
 from benchmarks.runner import Case, Part
+from testkit.made import LETTERS
+from testkit.peers import trimmed_facts
+from testkit.process import Meter
 
 PEER_NAMES = ("vocabtrimmer", "skeletoken")
 
@@ -22,7 +22,7 @@ def write_trim_case(folder: Path, n_tokens: int, dim: int, n_lines: int) -> dict
     from tokenizers import pre_tokenizers
     from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 
-    from studies.toy_tokenizers import toy_tokenizer
+    from testkit.toy_tokenizers import toy_tokenizer
     from vocab_lit.tokens.tokenizer_file import save_tokenizer
 
     rng = np.random.default_rng(0)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.claims import Claim, ratio
-from benchmarks.made import random_tokenizers, write_case, write_fasttext
-from benchmarks.peers import open_case
-from benchmarks.process import Meter
 from benchmarks.runner import Case, Part
+from testkit.made import random_tokenizers, write_case, write_fasttext
+from testkit.peers import open_case
+from testkit.process import Meter
 from vocab_lit.text.errors import import_extra
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def wechsel_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
 
 
 def _trained_cases(place, warm_up) -> Iterator[Case]:
-    from studies.phrasebook import dictionary, lines
+    from testkit.phrasebook import dictionary, lines
     from vocab_lit.tokens.train import train_tokenizer
     from vocab_lit.vectors.word_vectors import train_words
 

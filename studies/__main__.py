@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-import studies.parsing  # noqa: F401  registers the task dp, before the keys of setup files are listed
+import studies.data.parsing  # noqa: F401  registers the task dp, before the keys of setup files are listed
 from vocab_lit.cli.console import Json, OneLine, SetupFile, print_json, show, show_facts
 
 app = typer.Typer(
@@ -58,7 +58,7 @@ def _typed(name: str, given: list[str], known: dict) -> dict:
 
 def _asked(name: str, scale: str | None, setup: dict | None, given: list[str] | None, cluster: str = ""):
     "The scale, and the parameters of a chapter."
-    from studies.setup_parameters import absolute_names, chapter_parameters
+    from studies.papers.setup_parameters import absolute_names, chapter_parameters
     from tools.chapters import chapter_defaults
 
     scale = scale or ("custom" if setup else "mini")
@@ -83,7 +83,7 @@ def plan_(
 
     Example: `python -m studies plan focus --language sw --scale paper`
     """
-    from studies.budget import plan
+    from studies.chapters.budget import plan
 
     scale, parameters = _asked(name, scale, setup, set_)
     print(plan(name, language, scale, tokens_per_second, look=True, **parameters))
@@ -156,9 +156,9 @@ def claims(
 
     Example: `python -m studies claims --paper focus`
     """
-    from studies.claims import load_claims, read_records, summary, verdicts, with_starts
-    from studies.field import with_field
-    from studies.recorded import with_study
+    from studies.papers.claims import load_claims, read_records, summary, verdicts, with_starts
+    from studies.records.recorded import with_study
+    from studies.trials.field import with_field
 
     known = load_claims()
     papers = list(dict.fromkeys(claim.paper for claim in known))
@@ -191,7 +191,7 @@ def records_(
 
     Example: `python -m studies records wechsel`
     """
-    from studies.make_records import PAGES, record_pages, run_study
+    from tools.make_records import PAGES, record_pages, run_study
 
     try:
         print("written:", record_pages() if names == [PAGES] else run_study(names or ()))
@@ -224,7 +224,7 @@ def refingerprint(
 
     Example: `python -m studies refingerprint wechsel --anew "wechsel course gpt2"`
     """
-    from studies.refingerprint import refingerprint
+    from tools.refingerprint import refingerprint
 
     told, is_written = refingerprint(names or (), sample, anew or (), folder)
     show(told, "records")
@@ -241,7 +241,7 @@ def vocabularies(
 
     Example: `python -m studies vocabularies tokenizers texts`
     """
-    from studies.real_vocabularies import record
+    from studies.trials.real_vocabularies import record
 
     print("written:", record(tokenizers, texts))
 
@@ -279,7 +279,7 @@ def speedrun(
 
     Example: `python -m studies speedrun mine.yml --data DIR --minutes 3` for a first look
     """
-    from studies.speedrun import open_speedrun, run_speedrun
+    from studies.trials.speedrun import open_speedrun, run_speedrun
 
     record = run_speedrun(open_speedrun(recipe, data, minutes, track, steps), out, records)
     if as_json:
@@ -301,7 +301,7 @@ def share(
 
     Example: `python -m studies share mine.yml --contributor 'A. Reader'`
     """
-    from studies.field import share_study
+    from studies.trials.field import share_study
     from vocab_lit.study.study import StudyRun
     from vocab_lit.study.study_file import read_study
 
@@ -316,7 +316,7 @@ def model(context: typer.Context) -> None:
 
     Example: `python -m studies model --model mini-mbert --out DIR`
     """
-    from studies.model_transfer import main
+    from studies.models.transfer import main
 
     main(context.args)
 

@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from studies import advice_of_study, advice_of_ways  # noqa: F401, which register theirs
-from studies.advice import ADVICE, rows_of
-from studies.evidence import EVIDENCE
+from studies.advice import of_study as advice_of_study  # noqa: F401, which register theirs
+from studies.advice.evidence import EVIDENCE
+from studies.records.summaries import ADVICE, rows_of
 from tools.facts import FACTS, RECORDS
 from tools.prose import pages
 from vocab_lit.text.corpus import data_path

@@ -46,7 +46,7 @@ def page_jobs(root: Path) -> dict[str, Job]:
 
 def _lay_out_records(root: Path, anew: bool) -> None:
     "Put the records of the pages in place, or take them away."
-    from studies.recorded import ANEW, lay_out
+    from studies.records.recorded import ANEW, lay_out
 
     os.environ[ALL_ANEW] = "yes" if anew else "no"
     lay_out(root / "_build" / "study", anew=1 if anew else ANEW)
@@ -74,7 +74,7 @@ def _remove_renamed(root: Path) -> None:
 
 def run_all(anew: bool = False) -> list[Path]:
     "Run all notebooks of the book; anew: no measurement is taken over, otherwise all but one in twenty are."
-    from studies.findings import MUST_HOLD
+    from studies.records.findings import MUST_HOLD
 
     root, workers = checkout(), share_cores()
     _lay_out_records(root, anew)
@@ -166,7 +166,7 @@ def build_page(name: str, language: str = "") -> Path:
 
 def _tell_differences(root: Path) -> None:
     "Print where numbers that were measured anew are not those of the record."
-    from studies.recorded import measured_anew
+    from studies.records.recorded import measured_anew
 
     for name in chapters(root):
         counts = measured_anew(root / "_build" / "study" / name)

@@ -30,7 +30,7 @@ CELL_ROOMS = ("05_models", "06_training", "10_cli", "12_runs")  # subpackages wh
 CELL_LINES, CLASS_LINES = 60, 100  # of an exported cell with functions or several definitions; with one class
 CELL_MARGIN = 4  # further lines of such a cell: its directive, a constant, blank lines
 STATUS = "status"  # the page of book/runs that no notebook stands behind
-PLAIN = ("studies", "benchmarks", "tools")  # packages that are written by hand
+PLAIN = ("testkit", "studies", "benchmarks", "tools")  # packages that are written by hand
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 TOP = {  # what git keeps at the top of the repository
     *("nbs", "vocab_lit", "tests", "book", "data", *PLAIN),

@@ -48,7 +48,7 @@ if "google.colab" in sys.modules:
     kept = [f"{name}=={importlib.metadata.version(name)}" for name in ("torch", "numpy", "pandas")]
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", *kept, f"{clone}[all]"], check=True)
     sys.path.insert(0, str(clone))
-    from studies.colab import begin
+    from studies.chapters.colab import begin
 
     print(begin("CHAPTER", "LANGUAGE", clone, keep_on_drive))"""
 

@@ -26,7 +26,7 @@ evaluate {gpt2} --task ppl --test few.txt
 
 def run(folder: Path) -> None:
     "Run the commands, one after the other; `SystemExit` with the first that fails."
-    from studies.phrasebook import lines
+    from testkit.phrasebook import lines
     from vocab_lit.cli.main import app
     from vocab_lit.text.corpus import data_path
 

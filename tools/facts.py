@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from studies.advice import ADVICE, CHAPTER, FIELD, SPEEDRUN, STUDY, lead_left, rows_of
-from studies.advice_of_study import ner_scores, vocabulary_pays
-from studies.advice_of_ways import ADAPTED  # the module registers more
-from studies.retained_words import TABLE
+from studies.advice.of_study import ner_scores, vocabulary_pays
+from studies.advice.of_ways import ADAPTED  # the module registers more
+from studies.records.summaries import ADVICE, CHAPTER, FIELD, SPEEDRUN, STUDY, lead_left, rows_of
+from studies.trials.retained_words import TABLE
 from vocab_lit.runs.measure import Measure, read_measures
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.markup import markdown_cell, markdown_table
@@ -50,9 +50,9 @@ EVIDENCE = {  # source of verdicts to its heading; one of which there are no rec
 @cache
 def judged() -> pd.DataFrame:  # a row for each claim and source, as `verdicts` gives
     "What the papers' numbers, the recorded study and the field trial say about every claim."
-    from studies.claims import load_claims, read_records, verdicts
-    from studies.field import with_field
-    from studies.recorded import with_study
+    from studies.papers.claims import load_claims, read_records, verdicts
+    from studies.records.recorded import with_study
+    from studies.trials.field import with_field
 
     records = with_field(with_study(read_records("no records but those of the package")))
     judgements = verdicts(load_claims(), records.loc[records.scale.isin(list(EVIDENCE))], strict=False)
@@ -93,7 +93,7 @@ def evidence() -> str:
 @_fact(*(f"published/{name}.csv" for name in PAPERS))
 def averages() -> str:
     "How many printed averages there are, and how many do not follow from their rows."
-    from studies.published import mismatches, published, recompute_averages
+    from studies.papers.printed import mismatches, published, recompute_averages
 
     scores = ["accuracy", "F1", "EM", "UAS", "LAS", "accuracy / F1"]
     papers = map(published, PAPERS)
@@ -104,7 +104,7 @@ def averages() -> str:
 @cache
 def swahili_losses() -> pd.Series:  # nats, by (method, step)
     "Held-out losses of FOCUS and of random mapping in Swahili, means over seeds."
-    from studies.recorded import study_rows
+    from studies.records.recorded import study_rows
 
     rows = study_rows("focus").query("scale == 'mini' and what == 'curve' and metric == 'loss' and language == 'sw'")
     rows = rows.assign(step=rows.step.astype(int))
@@ -156,7 +156,7 @@ EXAMPLE = "Kiajemi – Afghanistan; Kipashto – Kiarabu."  # Swahili: Persian �
 
 @cache
 def _example_run():  # as in the README: source tokenizer, target tokenizer and the plan of FOCUS
-    from studies.phrasebook import lines
+    from testkit.phrasebook import lines
     from vocab_lit.methods.registry import get_recipe
     from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.tokens.train import train_tokenizer
@@ -322,7 +322,7 @@ class Shown(NamedTuple):
 
 def real_numbers() -> dict[str, Shown]:
     "What the page of the real model measured, before and after, by key."
-    from studies import real_page as page
+    from studies.trials import real_page as page
 
     record = page.load_record()
     before, after = (record["said"][side] for side in ("before", "after"))
@@ -382,7 +382,7 @@ def adapt_table() -> str:
 
 
 def _real_changes() -> tuple[dict[str, list[str]], list[str]]:  # {language: bits per byte}, MB; before and after each
-    from studies import real_page as page
+    from studies.trials import real_page as page
 
     record = page.load_record()
     bits = {
@@ -448,7 +448,7 @@ def real() -> str:
 @_fact(CHAPTER)
 def real_extended() -> str:
     "What the same training gives with 2,000 tokens more."
-    from studies import real_page as page
+    from studies.trials import real_page as page
 
     numbers = real_numbers()
     kept = page.bits(page.load_record(), page.KEPT)
@@ -485,7 +485,7 @@ def tutorial_bits() -> str:
 @cache
 def real_picture() -> str:  # SVG
     "A real line under the vocabulary of Gemma 3 and under the one it gets, and what became of the model."
-    from studies import real_page as page
+    from studies.trials import real_page as page
 
     verse = page.load_record()["said"]
     sides = [_first_words(verse[side]["pieces"], N_BOXES) for side in ("before", "after")]
@@ -571,7 +571,7 @@ def laptop() -> str:
 @_fact(SPEEDRUN)
 def speedrun() -> str:
     "The best recipe of the budget that most recipes of the speedrun have run."
-    from studies.speedrun_records import best, read_records
+    from studies.trials.speedrun_records import best, read_records
 
     found = best(read_records())
     return (

@@ -202,7 +202,7 @@ def _make(page: Page, bar: dict | None) -> Path:
 
 def _check_run(language: str, scale: str) -> None:
     "`ValueError` for a scale or language that no chapter can run with."
-    from studies.phrasebook import find_locale
+    from testkit.phrasebook import find_locale
 
     if scale not in ("mini", "paper", "custom"):
         raise ValueError(f"no scale {scale!r}; choose from mini, paper, custom")
@@ -225,7 +225,7 @@ def run_chapter(
     "Run a chapter for one language, at scale mini as a page of the book; the executed notebook."
     from babel import Locale
 
-    from studies.recorded import measured_anew
+    from studies.records.recorded import measured_anew
 
     root, notebook = checkout(), chapter_path(name)
     _check_run(language, scale)

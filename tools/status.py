@@ -48,7 +48,7 @@ def _minutes(records: Iterable[dict]) -> str:
 
 def _records_row(root: Path, name: str) -> str:
     "The row of a chapter in the table of measurements."
-    from studies.recorded import measured_anew
+    from studies.records.recorded import measured_anew
 
     folder = root / "book" / defaults(read_notebook(root / "book" / f"{name}.ipynb")).get("records", "")
     records = {file: json.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*.json")}

@@ -7,7 +7,7 @@ import torch
 from benchmarks.claims import Runs
 from benchmarks.gpu import OURS, PART, SHAPES, SIDES, gpu
 from benchmarks.parts import run_bench
-from benchmarks.process import Meter
+from testkit.process import Meter
 
 
 def test_facts_of_a_run_are_consistent(trial):

@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from benchmarks.tiny_gguf import llama_tokens, write_tiny
-from studies.phrasebook import lines
-from tools.examples import run, tiny_model
+from testkit.examples import run, tiny_model
+from testkit.phrasebook import lines
+from testkit.tiny_gguf import llama_tokens, write_tiny
 
 OPENED = Counter()  # by the path of a text
 sys.addaudithook(lambda event, args: OPENED.update([str(args[0])]) if event == "open" else None)

@@ -19,15 +19,15 @@ from benchmarks.claims import Runs
 from benchmarks.focus import compare_rows, focus, focus_cases
 from benchmarks.focus_process import compare_saved, focus_process, process_cases
 from benchmarks.lapt import count_flops, random_model, step_clock
-from benchmarks.made import TINY, write_zipf_text
 from benchmarks.memory import write_text
 from benchmarks.nmf import embedding_like, printed_steps
 from benchmarks.parts import PARTS
-from benchmarks.peers import open_case, peer_python
-from benchmarks.process import measure
 from benchmarks.runner import run_part
 from benchmarks.wechsel import compare_neighbours, wechsel, wechsel_cases
-from studies.toy_tokenizers import toy_tokenizer
+from testkit.made import TINY, write_zipf_text
+from testkit.peers import open_case, peer_python
+from testkit.process import measure
+from testkit.toy_tokenizers import toy_tokenizer
 from vocab_lit.methods.plan import Plan
 from vocab_lit.methods.semi_nmf import semi_nmf
 from vocab_lit.tokens.vocab import Vocab, overlap

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import peers, process
-from benchmarks.peers import PEERS, Peer, adapter_batch, peer_python, train_steps
-from benchmarks.process import Meter, apart, measure
+from testkit import peers, process
+from testkit.peers import PEERS, Peer, adapter_batch, peer_python, train_steps
+from testkit.process import Meter, apart, measure
 
 
 def fill(meter, mb):

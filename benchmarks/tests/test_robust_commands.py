@@ -13,7 +13,7 @@ from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 from typer.testing import CliRunner
 
 from benchmarks.tests.toys import small_model
-from studies.phrasebook import lines
+from testkit.phrasebook import lines
 from vocab_lit.cli.main import app
 from vocab_lit.text.cleaning import _Hashes
 from vocab_lit.tokens.train import train_tokenizer

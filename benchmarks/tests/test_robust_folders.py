@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 from transformers import LlamaConfig, LlamaForCausalLM
 from typer.testing import CliRunner
 
-from studies.phrasebook import lines
+from testkit.phrasebook import lines
 from vocab_lit.cli.main import app
 from vocab_lit.tokens.train import train_tokenizer
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from benchmarks.tiny_tokenizers import FORMS, TokenizerClass, tokenizer_classes
 from benchmarks.tokenizer_classes import STEPS, try_form
 from benchmarks.verdicts import Record, TokenizerVerdict
+from testkit.tiny_tokenizers import FORMS, TokenizerClass, tokenizer_classes
 from vocab_lit.text.corpus import data_path
 
 

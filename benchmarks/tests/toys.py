@@ -11,7 +11,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-from studies.toy_tokenizers import toy_tokenizer
+from testkit.toy_tokenizers import toy_tokenizer
 from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.vectors.token_vectors import TokenVectors
 

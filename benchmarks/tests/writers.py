@@ -14,7 +14,7 @@ def _place(place: Path) -> tuple:
     "Write a model and a text; return them with two tokenizers and a configuration."
     from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 
-    from studies.phrasebook import lines
+    from testkit.phrasebook import lines
     from vocab_lit.tokens.train import train_tokenizer
 
     old, new = (train_tokenizer(lines(language, 300, seed=0), "unigram", 300) for language in ("en", "sw"))

@@ -17,20 +17,9 @@ from datasets import ClassLabel, Dataset, Features, Value
 from datasets import Sequence as Many
 from matplotlib.colors import to_rgb
 
-import studies.labels as plots
-from studies.claims import (
-    RECORDS,
-    differences,
-    judge,
-    load_claims,
-    record_rows,
-    verdicts,
-)
-from studies.embedding_plots import alignment_map, show_mixture
-from studies.experiment import FOCUS_METHODS, Target, Targets
-from studies.labels import SANS, label
-from studies.parsing import read_trees
-from studies.plots import (
+import studies.figures.labels as plots
+from studies.data.parsing import read_trees
+from studies.figures.charts import (
     correlations,
     growth_curves,
     heat_map,
@@ -39,8 +28,19 @@ from studies.plots import (
     score_dots,
     score_flops,
 )
-from studies.published import published
-from studies.setups import get_setup
+from studies.figures.embeddings import alignment_map, show_mixture
+from studies.figures.labels import SANS, label
+from studies.papers.claims import (
+    RECORDS,
+    differences,
+    judge,
+    load_claims,
+    record_rows,
+    verdicts,
+)
+from studies.papers.experiment import FOCUS_METHODS, Target, Targets
+from studies.papers.printed import published
+from studies.papers.setups import get_setup
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,8 @@
 
     python -m studies.tests.fake_hub DIR        then: VOCAB_LIT_HUB=DIR HF_HUB_OFFLINE=1 python -m studies chapter ...
 
-What the Hub has is written down here by itself, from the data sets' own pages, so that `studies.hub_sources` can be
-wrong about it. Models have two layers.
+What the Hub has is written down here by itself, from the data sets' own pages, so that `studies.data.hub_sources` can
+be wrong about it. Models have two layers.
 """
 
 import gzip
@@ -33,7 +33,7 @@ from transformers import (
     XLMRobertaForMaskedLM,
 )
 
-from studies.phrasebook import dictionary, lines
+from testkit.phrasebook import dictionary, lines
 from vocab_lit.models.adapterhub import save_adapter
 from vocab_lit.models.madx import LANGUAGE, MadX
 from vocab_lit.text.corpus import data_path

@@ -2,9 +2,9 @@
 
 import csv
 
-from studies.adapt_records import add_row, row_of
-from studies.advice import SPEEDRUN, rows_of
-from studies.advice_of_ways import ADAPTED
+from studies.advice.of_ways import ADAPTED
+from studies.records.summaries import SPEEDRUN, rows_of
+from studies.trials.adapt_records import add_row, row_of
 from vocab_lit.app.candidates import Seen, candidates_for
 from vocab_lit.training.recommended import NEW_TOKENS
 

@@ -1,6 +1,6 @@
 """An adaptation is named by what is trained."""
 
-from studies.adaptation import Adaptation
+from studies.papers.adaptation import Adaptation
 from vocab_lit.models.madx import AdapterConfig
 from vocab_lit.study.study_file import KNOW_SOURCE, SIZES, VOCABULARIES
 

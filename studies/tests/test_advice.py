@@ -6,7 +6,9 @@ from csv import DictReader
 import pandas as pd
 import pytest
 
-from studies import advice, advice_of_study, advice_of_ways
+from studies.advice import of_study as advice_of_study
+from studies.advice import of_ways as advice_of_ways
+from studies.records import summaries as advice
 from tools.notebooks import checkout
 from vocab_lit.text.corpus import data_path
 from vocab_lit.training.recommended import LAPT_RATES

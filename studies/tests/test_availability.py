@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from studies.availability import (
+from studies.chapters.budget import needs, plan
+from studies.data.availability import (
     _languages,
     _without,
     check_models,
@@ -19,12 +20,11 @@ from studies.availability import (
     state_of,
     tasks_with_data,
 )
-from studies.budget import needs, plan
-from studies.hub import hub_lines, hub_splits
-from studies.hub_sources import DEFAULTS, SOURCES
-from studies.paper_tables import states_table, table_states
-from studies.presets import PAPER_PARAMETERS, data_set
-from studies.setups import get_setup
+from studies.data.hub import hub_lines, hub_splits
+from studies.data.hub_sources import DEFAULTS, SOURCES
+from studies.data.presets import PAPER_PARAMETERS, data_set
+from studies.papers.printed_states import states_table, table_states
+from studies.papers.setups import get_setup
 from studies.tests.hub_server import serve
 
 CHAPTERS = {  # the languages of whose pages a run at scale paper is for
@@ -157,8 +157,8 @@ def test_a_data_set_that_is_not_there_says_why(fake_hub, tmp_path, monkeypatch):
 
 ON_THE_HUB = """
 import json, sys
-from studies.availability import state_of, state_of_adapter
-from studies.hub_sources import SOURCES
+from studies.data.availability import state_of, state_of_adapter
+from studies.data.hub_sources import SOURCES
 
 states = {f"{name} {code}": state_of(SOURCES[name], code, look=True) for name, code in json.loads(sys.argv[1])}
 states |= {name: state_of_adapter(name, look=True) for name in json.loads(sys.argv[2])}

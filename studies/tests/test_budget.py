@@ -9,9 +9,10 @@ import pytest
 from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
 
 import vocab_lit
-from studies.budget import _CHAPTERS, loads, needs, on_this_machine, plan
-from studies.cells import scored_steps
-from studies.costs import (
+from studies.chapters.budget import _CHAPTERS, loads, needs, on_this_machine, plan
+from studies.data.hub_sources import MODELS
+from studies.papers.cells import scored_steps
+from studies.papers.costs import (
     _SHAPES,
     SHARE,
     Shape,
@@ -23,9 +24,8 @@ from studies.costs import (
     run_flops,
     shape_of,
 )
-from studies.hub_sources import MODELS
-from studies.phrasebook import lines
-from studies.transfer import UNKS
+from studies.papers.transfer import UNKS
+from testkit.phrasebook import lines
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
 from vocab_lit.text.corpus import data_path

@@ -20,7 +20,7 @@ from transformers import (
     XLMRobertaForMaskedLM,
 )
 
-from studies.bundled_models import (
+from studies.models.bundled import (
     LossLog,
     evaluate_language,
     fetch_field_model,
@@ -33,11 +33,11 @@ from studies.bundled_models import (
     training_blocks,
     untrained_model,
 )
-from studies.constructed import LANGUAGES, world_of
-from studies.model_cards import model_card
-from studies.model_recipes import FIELD_RECIPES, RECIPES, ModelRecipe
-from studies.model_transfer import POS_CONFIG, main, measure_transfer, transfer_section, zero_shot_pos
-from studies.phrasebook import lines
+from studies.models.cards import model_card
+from studies.models.recipes import FIELD_RECIPES, RECIPES, ModelRecipe
+from studies.models.transfer import POS_CONFIG, main, measure_transfer, transfer_section, zero_shot_pos
+from testkit.constructed import LANGUAGES, world_of
+from testkit.phrasebook import lines
 from vocab_lit.models.model_class import max_length
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.train import train_tokenizer

@@ -12,8 +12,9 @@ import pytest
 import yaml
 from matplotlib import pyplot as plt
 
-from studies.cells import paper_methods
-from studies.claims import (
+from studies.figures.charts import PALETTE
+from studies.papers.cells import paper_methods
+from studies.papers.claims import (
     EXACT,
     FIELD,
     REAL,
@@ -33,9 +34,8 @@ from studies.claims import (
     verdicts,
     with_starts,
 )
-from studies.plots import PALETTE
-from studies.recorded import with_study
-from studies.transfer import FMT, METHODS, UNKS
+from studies.papers.transfer import FMT, METHODS, UNKS
+from studies.records.recorded import with_study
 from vocab_lit.runs.grid import fingerprint
 from vocab_lit.text.corpus import data_path, write_json
 

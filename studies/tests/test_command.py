@@ -8,8 +8,8 @@ from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 from typer.testing import CliRunner
 
 from studies.__main__ import app
-from studies.claims import load_claims
-from studies.phrasebook import lines
+from studies.papers.claims import load_claims
+from testkit.phrasebook import lines
 from vocab_lit.tokens.train import train_tokenizer
 
 

@@ -9,7 +9,7 @@ import conllu
 import pytest
 import regex
 
-from studies.constructed import (
+from testkit.constructed import (
     ACRONYMS,
     CASED,
     CONSONANTS,
@@ -28,7 +28,7 @@ from studies.constructed import (
     word,
     world_of,
 )
-from studies.constructed_events import CLASSES, COMPANIES, CONCEPTS, FAMILIES, PLACES, TOPICS, events
+from testkit.constructed_events import CLASSES, COMPANIES, CONCEPTS, FAMILIES, PLACES, TOPICS, events
 
 
 @pytest.fixture(scope="module")
@@ -264,9 +264,9 @@ def test_what_the_dictionary_pairs_is_said_of_the_same_thing(word_pairs):
 
 def test_every_code_has_its_world_and_one_that_nobody_speaks_is_refused():
     assert [world_of(c).__name__ for c in ("qaa", "sw", "qsa")] == [
-        "studies.constructed",
-        "studies.phrasebook",
-        "studies.constructed",
+        "testkit.constructed",
+        "testkit.phrasebook",
+        "testkit.constructed",
     ]
     with pytest.raises(ValueError, match=r"no constructed language 'sw'; choose from qaa \(Aurian\), qab"):
         sentences("sw", 5, 0)
@@ -277,7 +277,7 @@ def test_every_code_has_its_world_and_one_that_nobody_speaks_is_refused():
 
 
 def test_sentences_repeat_with_the_seed_in_other_processes():
-    program = "import studies.constructed as c; print(c.sentences('qea', 50, 5), c.dictionary('qaa', 'qka'))"
+    program = "import testkit.constructed as c; print(c.sentences('qea', 50, 5), c.dictionary('qaa', 'qka'))"
     runs = {
         subprocess.run(
             [sys.executable, "-c", program],

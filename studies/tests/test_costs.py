@@ -5,8 +5,8 @@ from dataclasses import replace
 import torch
 from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 
-from studies.costs import lapt_flops
-from studies.phrasebook import lines
+from studies.papers.costs import lapt_flops
+from testkit.phrasebook import lines
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.settings import LaptConfig
 

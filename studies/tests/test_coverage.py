@@ -4,8 +4,8 @@ import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from studies.coverage import KINDS, coverage, overlap_kinds, unknown_tokens
-from studies.phrasebook import lines
+from studies.data.coverage import KINDS, coverage, overlap_kinds, unknown_tokens
+from testkit.phrasebook import lines
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.train import train_tokenizer

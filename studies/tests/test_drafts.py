@@ -6,10 +6,10 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from benchmarks.tiny_gguf import TOKENS, write_tiny
-from studies import drafts
-from studies.phrasebook import lines
-from studies.toy_tokenizers import chat_tokenizer
+from studies.trials import drafts
+from testkit.phrasebook import lines
+from testkit.tiny_gguf import TOKENS, write_tiny
+from testkit.toy_tokenizers import chat_tokenizer
 from vocab_lit.text.errors import SettingError
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.tokens.tokenizer_file import TokenizerFile

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.embedding_clusters import CLUSTERS, MAP, ON_MAP, PLACES, SCRIPTS, Clusters
+from studies.trials.embedding_clusters import CLUSTERS, MAP, ON_MAP, PLACES, SCRIPTS, Clusters
 from vocab_lit.text.corpus import data_path
 
 N = 600  # tokens of a group

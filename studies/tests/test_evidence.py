@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 
-from studies.evidence import EVIDENCE, evidence, field_evidence, real_evidence
+from studies.advice.evidence import EVIDENCE, evidence, field_evidence, real_evidence
 from vocab_lit.study.report import UNKNOWN
 from vocab_lit.text.corpus import data_path
 

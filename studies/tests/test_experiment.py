@@ -8,10 +8,18 @@ import pytest
 import torch
 from transformers import TrainerCallback
 
-from studies.experiment import EXTENSION, FOCUS_METHODS, VOCABULARY_WAYS, ExpandedTarget, Target, Targets, focus_methods
-from studies.parsing import Parsed, write_trees
-from studies.published import published
-from studies.setups import get_setup
+from studies.data.parsing import Parsed, write_trees
+from studies.papers.experiment import (
+    EXTENSION,
+    FOCUS_METHODS,
+    VOCABULARY_WAYS,
+    ExpandedTarget,
+    Target,
+    Targets,
+    focus_methods,
+)
+from studies.papers.printed import published
+from studies.papers.setups import get_setup
 from vocab_lit.study.study_file import VOCABULARIES
 from vocab_lit.tasks.pairs import Question
 from vocab_lit.tasks.tagging import UPOS

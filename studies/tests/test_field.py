@@ -13,7 +13,8 @@ import yaml
 from typer.testing import CliRunner
 
 from studies.__main__ import app
-from studies.field import (
+from studies.records.recorded import beside_study
+from studies.trials.field import (
     COLUMNS,
     CURVES,
     RATES,
@@ -30,8 +31,7 @@ from studies.field import (
     with_field,
     write_shared,
 )
-from studies.phrasebook import lines
-from studies.recorded import beside_study
+from testkit.phrasebook import lines
 from vocab_lit.study.report import BEST, BITS, HELD_OUT
 from vocab_lit.study.study import StudyRun, run_study
 from vocab_lit.study.study_file import read_study

@@ -6,7 +6,7 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 from matplotlib.colors import to_rgb
 
-from studies.figures import INK, PALETTE, LazyExtra, _number, described, plain_cell, plt, ranges
+from studies.figures.style import INK, PALETTE, LazyExtra, _number, described, plain_cell, plt, ranges
 from vocab_lit.text.errors import MissingExtra
 
 

@@ -3,7 +3,7 @@ import re
 import pandas as pd
 import pytest
 
-from studies.findings import MUST_HOLD, page_table, standing, what_we_see
+from studies.records.findings import MUST_HOLD, page_table, standing, what_we_see
 
 
 def test_findings_that_hold_are_told_others_are_named_as_such_and_are_an_error_where_the_book_is_built():

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.focus_chapter import REAL, ROWS, FocusChapter, mixture_example, real_starts
-from studies.lesson import DASH, mean_and_range
+from studies.chapters.focus import REAL, ROWS, FocusChapter, mixture_example, real_starts
+from studies.chapters.lesson import DASH, mean_and_range
 from tools.chapters import chapter_defaults
 from vocab_lit.text.corpus import data_path
 

@@ -9,8 +9,8 @@ import pytest
 from datasets import ClassLabel, Dataset, Features, Value
 from datasets import Sequence as Many
 
-from studies.availability import has_task
-from studies.hub import (
+from studies.data.availability import has_task
+from studies.data.hub import (
     HubText,
     Sample,
     _on_hub,
@@ -23,8 +23,8 @@ from studies.hub import (
     stored_text,
     where_is,
 )
-from studies.hub_sources import SOURCES, Source, word_files
-from studies.parsing import Parsed
+from studies.data.hub_sources import SOURCES, Source, word_files
+from studies.data.parsing import Parsed
 from vocab_lit.tasks.pairs import Answer, Pair
 from vocab_lit.tasks.tagging import Tagged
 from vocab_lit.tasks.task import hold_out

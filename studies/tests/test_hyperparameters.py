@@ -3,8 +3,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from studies.hyperparameters import hyperparameters, printed_hyperparameters, taken
-from studies.presets import PAPER_TEXT
+from studies.data.presets import PAPER_TEXT
+from studies.papers.hyperparameters import hyperparameters, printed_hyperparameters, taken
 from vocab_lit.tasks.settings import TASKS, papers
 from vocab_lit.training.settings import PRESETS, LaptConfig
 

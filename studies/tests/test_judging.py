@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import mannwhitneyu, pearsonr, wilcoxon
 
-from studies.claims import (
+from studies.papers.claims import (
     differences,
     judge,
     record_rows,

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from studies.kept import INSTRUCTIONS, JUDGES, TABLE, rows, steps
-from studies.steps import matching
+from studies.trials.kept import INSTRUCTIONS, JUDGES, TABLE, rows, steps
+from studies.trials.steps import matching
 from vocab_lit.text.corpus import data_path
 
 OBEDIENT = {

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import studies.labels as labels
-from studies.figures import plt, use_style
-from studies.labels import has_glyphs, label, romanise
+import studies.figures.labels as labels
+from studies.figures.labels import has_glyphs, label, romanise
+from studies.figures.style import plt, use_style
 
 
 def test_packages_of_fonts_have_the_scripts_of_the_book(script_words, plain_fonts):

@@ -1,10 +1,10 @@
 import pytest
 
-from studies.focus_chapter import FocusChapter
-from studies.mad_x_chapter import MadXChapter
-from studies.structure_chapter import StructureChapter
-from studies.unks_chapter import UnksChapter
-from studies.wechsel_chapter import WechselChapter
+from studies.chapters.embedding_structure import StructureChapter
+from studies.chapters.focus import FocusChapter
+from studies.chapters.mad_x import MadXChapter
+from studies.chapters.unks_everywhere import UnksChapter
+from studies.chapters.wechsel import WechselChapter
 from tools.chapters import chapter_defaults, chapters
 
 

@@ -1,8 +1,8 @@
 import pytest
 
-from studies.make_records import run_study, study_jobs
-from studies.recorded import chapter_of
+from studies.records.recorded import chapter_of
 from tools.chapters import chapter_defaults, check_parameters, study_runs
+from tools.make_records import run_study, study_jobs
 
 
 def test_the_study_is_of_chapters_of_the_book_with_parameters_that_these_have():

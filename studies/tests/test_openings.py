@@ -1,6 +1,6 @@
 import json
 
-from studies.openings import OWN, SENTENCES, TABLE, opening, tokens_of
+from studies.data.openings import OWN, SENTENCES, TABLE, opening, tokens_of
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from studies.own_language import Own, command, prepare
+from studies.data.own_language import Own, command, prepare
 from vocab_lit.text.corpus import data_path
 
 
@@ -50,7 +50,7 @@ def test_a_text_that_is_too_short_and_an_upload_elsewhere_are_refused(tmp_path):
 
 def test_what_inspect_advises_is_done_with_the_model_that_was_trimmed(tmp_path, monkeypatch):
     mine, run = Own("big/model", tmp_path / "train.txt", tmp_path / "unseen.txt", tmp_path), []
-    monkeypatch.setattr("studies.own_language.command", lambda *words: run.append([*map(str, words)]))
+    monkeypatch.setattr("studies.data.own_language.command", lambda *words: run.append([*map(str, words)]))
     advice = f"vocab-lit transplant big/model --text '{mine.train}' --extend 9 --expansion continued --out DIR"
     start = mine.as_advised({"what": "extend", "command": advice}, tmp_path / "small")
     assert start == tmp_path / "start" and run == [

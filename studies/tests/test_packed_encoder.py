@@ -7,7 +7,7 @@ import torch
 from tokenizers import Tokenizer, models
 from transformers import AutoModel, AutoTokenizer
 
-from studies.packed_encoder import PackedFile, unpack_encoder
+from studies.models.packed_encoder import PackedFile, unpack_encoder
 
 PIECES = {"<s>": 0.0, "<pad>": 0.0, "</s>": 0.0, "<unk>": 0.0, "▁a": -1.0, "b": -2.0, "<mask>": 0.0}
 WIDTH, INNER, ROWS, POSITIONS = 32, 64, 8, 16

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from studies.experiment import Target, focus_methods
-from studies.hub import HubText
-from studies.hub_sources import word_files
-from studies.phrasebook import dictionary as names_in
-from studies.presets import PAPER_TEXT
-from studies.setups import SetupOptions, _hub_text, get_setup, scale_lapt
+from studies.data.hub import HubText
+from studies.data.hub_sources import word_files
+from studies.data.presets import PAPER_TEXT
+from studies.papers.experiment import Target, focus_methods
+from studies.papers.setups import SetupOptions, _hub_text, get_setup, scale_lapt
+from testkit.phrasebook import dictionary as names_in
 from vocab_lit.training.lm_data import PackedBlocks, pack
 from vocab_lit.training.settings import PRESETS
 

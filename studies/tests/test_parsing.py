@@ -22,8 +22,8 @@ from transformers import (
     XLMRobertaForMaskedLM,
 )
 
-from studies.parser import PARSERS, load_parser
-from studies.parsing import (
+from studies.data.parser import PARSERS, load_parser
+from studies.data.parsing import (
     Parsed,
     ParsingConfig,
     attachment,
@@ -33,7 +33,7 @@ from studies.parsing import (
     parse,
     parsing_rows,
 )
-from studies.phrasebook import lines
+from testkit.phrasebook import lines
 from vocab_lit.models.adapterhub import head_labels, is_task, load_adapter, load_head, save_adapter
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model

@@ -9,8 +9,8 @@ import pytest
 import regex
 from babel import Locale
 
-from studies.frames import frames, world
-from studies.phrasebook import (
+from testkit.frames import frames, world
+from testkit.phrasebook import (
     _BRACKETS,
     _WORD,
     LABELS,
@@ -136,7 +136,7 @@ def test_every_word_has_a_tag_that_says_more_than_its_label():
 def test_what_was_said_in_other_languages_before_changes_nothing():
     program = """
 import sys
-from studies.phrasebook import lines
+from testkit.phrasebook import lines
 for code in sys.argv[1:]:
     lines(code, 30, seed=0)
 print(lines("km", 200, seed=0))
@@ -173,7 +173,7 @@ def test_the_dictionary_holds_single_words():
 
 
 def test_sentences_repeat_with_the_seed_in_other_processes():
-    program = "import studies.phrasebook as p; print(p.lines('sw', 200, 5), p.dictionary('en', 'am'))"
+    program = "import testkit.phrasebook as p; print(p.lines('sw', 200, 5), p.dictionary('en', 'am'))"
     runs = {
         subprocess.run(
             [sys.executable, "-c", program],

@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 import regex
 
-from studies.phrasebook import dictionary, sentences
-from studies.phrasebook_tasks import inferences, questions
+from studies.data.phrasebook_tasks import inferences, questions
+from testkit.phrasebook import dictionary, sentences
 
 
 def test_the_answer_is_where_it_is_said_to_be_and_fills_the_question():

@@ -11,10 +11,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
-from studies.embedding_plots import _plane, alignment_map, group_map, show_mixture
-from studies.figures import INK, PALETTE, plt
-from studies.labels import label
-from studies.plots import (
+from studies.figures.charts import (
     _brief,
     _short,
     _spread,
@@ -28,6 +25,9 @@ from studies.plots import (
     score_flops,
     size_curves,
 )
+from studies.figures.embeddings import _plane, alignment_map, group_map, show_mixture
+from studies.figures.labels import label
+from studies.figures.style import INK, PALETTE, plt
 
 
 def test_dots_stand_at_the_means_bars_at_one_deviation_and_the_line_at_the_baseline(scores_beside_paper):

@@ -2,7 +2,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from studies.presets import (
+from studies.data.presets import (
     PAPER_PARAMETERS,
     PAPER_TEXT,
     data_set,
@@ -11,7 +11,7 @@ from studies.presets import (
     paper_of,
     scale_parameters,
 )
-from studies.published import paper_languages, published
+from studies.papers.printed import paper_languages, published
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from studies.published import (
+from studies.papers.printed import (
     PAPER_NAMES,
     beside_paper,
     mismatches,
@@ -20,7 +20,7 @@ from studies.published import (
     table,
     unstack_in_order,
 )
-from studies.store import CellStore
+from studies.papers.store import CellStore
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import math
 import pandas as pd
 import pytest
 
-from studies.published import (
+from studies.papers.printed import (
     GROUPS,
     mismatches,
     published,

@@ -9,9 +9,9 @@ import pytest
 import torch
 from transformers import AutoModel, AutoModelForCausalLM, AutoTokenizer
 
-from studies.llama_cpp import Llama
-from studies.phrasebook import lines
-from studies.real_models import model_path, models_folder
+from studies.models.real import model_path, models_folder
+from testkit.llama_cpp import Llama
+from testkit.phrasebook import lines
 from vocab_lit.gguf.container import GgufFile
 from vocab_lit.gguf.tokens import tokens_of
 from vocab_lit.methods.settings import TransplantSettings
@@ -43,7 +43,7 @@ def real(name):
     "The file or folder of a model."
     path = model_path(name, models_folder())
     if not path.exists():
-        pytest.skip(f"no {path}: python -m studies.real_models")
+        pytest.skip(f"no {path}: python -m studies.models.real")
     return path
 
 

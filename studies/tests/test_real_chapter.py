@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies import real_page as page
-from studies.real_chapter import ADDED, QUESTIONS, differences, steps
+from studies.trials import real_page as page
+from studies.trials.real_chapter import ADDED, QUESTIONS, differences, steps
 from tools.notebooks import checkout, read_notebook, source
 from vocab_lit.text.corpus import data_path
 

@@ -4,7 +4,7 @@ import zipfile
 
 import pytest
 
-from studies.real_models import Packaged, main, models_folder, sentences, unpack, verses
+from studies.models.real import Packaged, main, models_folder, sentences, unpack, verses
 
 
 def _wheel(path, files):

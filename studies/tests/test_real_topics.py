@@ -4,8 +4,8 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel
 
-from studies import real_topics
-from studies.real_topics import AS_IT_COMES, Classifier, Topics, batches, main, read_table, read_topics
+from studies.trials import real_topics
+from studies.trials.real_topics import AS_IT_COMES, Classifier, Topics, batches, main, read_table, read_topics
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.tokenizer_file import save_tokenizer

@@ -2,9 +2,9 @@
 
 import pytest
 
-from studies.phrasebook import lines
-from studies.published import published
-from studies.real_vocabularies import COLUMNS, FOOTNOTE, TRAINED, beside, measure, recorded
+from studies.papers.printed import published
+from studies.trials.real_vocabularies import COLUMNS, FOOTNOTE, TRAINED, beside, measure, recorded
+from testkit.phrasebook import lines
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 

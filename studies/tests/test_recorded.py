@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.claims import read_records
-from studies.recorded import (
+from studies.papers.claims import read_records
+from studies.papers.store import CellStore
+from studies.records.recorded import (
     CELL,
     FAR,
     beside_study,
@@ -26,7 +27,6 @@ from studies.recorded import (
     told_spread,
     with_study,
 )
-from studies.store import CellStore
 from vocab_lit.runs.grid import fingerprint
 
 

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-import studies.refingerprint as module
-from studies.recorded import kept_records
-from studies.refingerprint import Anew, drawn, kind_of, refingerprint, rows
-from studies.store import CellStore
+import tools.refingerprint as module
+from studies.papers.store import CellStore
+from studies.records.recorded import kept_records
+from tools.refingerprint import Anew, drawn, kind_of, refingerprint, rows
 from vocab_lit.runs.grid import fingerprint
 
 
@@ -69,7 +69,7 @@ def bundled(kept, tmp_path, monkeypatch):
             CellStore(folder).cell(key, lambda key=key: {"n": values[key["seed"]]}, f"{fingerprint()}-new")
 
     monkeypatch.setattr(module, "run_notebook", run)
-    monkeypatch.setattr("studies.recorded.pages_path", lambda: path)
+    monkeypatch.setattr("studies.records.recorded.pages_path", lambda: path)
     return values, path
 
 

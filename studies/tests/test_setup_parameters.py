@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from studies.setup_parameters import absolute_names, chapter_parameters
+from studies.papers.setup_parameters import absolute_names, chapter_parameters
 from vocab_lit.app.setup_file import read_setup
 from vocab_lit.text.corpus import data_path
 

@@ -6,8 +6,8 @@ import re
 import pytest
 import yaml
 
-from studies.speedrun import CALIBRATED, RECORD, read_recipe, verdict
-from studies.speedrun_records import (
+from studies.trials.speedrun import CALIBRATED, RECORD, read_recipe, verdict
+from studies.trials.speedrun_records import (
     best,
     bits_after,
     compared,

@@ -7,10 +7,10 @@ from functools import partial
 import pytest
 from typer.testing import CliRunner
 
-from studies import speedrun
 from studies.__main__ import app
-from studies.phrasebook import lines
-from studies.speedrun import CALIBRATED, COST, _Clock, _Run, open_speedrun, run_speedrun, verdict
+from studies.trials import speedrun
+from studies.trials.speedrun import CALIBRATED, COST, _Clock, _Run, open_speedrun, run_speedrun, verdict
+from testkit.phrasebook import lines
 from vocab_lit.models.device import find_device
 from vocab_lit.models.source import Source
 from vocab_lit.text.corpus import data_path, read_lines

@@ -6,9 +6,9 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from studies.package_starts import PackageCase
-from studies.phrasebook import lines
-from studies.starts import COLUMNS, Start, add_rows, bits_per_byte, first_lines, main, read_rows
+from studies.trials.package_starts import PackageCase
+from studies.trials.starts import COLUMNS, Start, add_rows, bits_per_byte, first_lines, main, read_rows
+from testkit.phrasebook import lines
 from vocab_lit.models.source import Source
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
 from vocab_lit.tokens.train import train_tokenizer

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from studies.steps import Step, run_step, run_steps
+from studies.trials.steps import Step, run_step, run_steps
 from vocab_lit.text.corpus import data_path
 
 MODEL = shlex.quote(str(data_path("models", "mini-gpt2")))

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from studies.store import Cell, CellStore, cell_stamp, with_needs
+from studies.papers.store import Cell, CellStore, cell_stamp, with_needs
 from vocab_lit.runs.grid import Workers, fingerprint
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.lesson import DASH, mean_and_range
-from studies.structure_chapter import (
+from studies.chapters.embedding_structure import (
     REAL_STARTS,
     SHOWN,
     StructureChapter,
@@ -17,6 +16,7 @@ from studies.structure_chapter import (
     real_starts,
     task_table,
 )
+from studies.chapters.lesson import DASH, mean_and_range
 from tools.chapters import chapter_defaults
 from vocab_lit.text.corpus import data_path
 

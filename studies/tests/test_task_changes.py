@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from studies.task_changes import changed_settings
+from studies.data.task_changes import changed_settings
 from vocab_lit.tasks.settings import task_settings
 
 

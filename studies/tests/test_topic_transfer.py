@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from studies import topic_transfer
-from studies.topic_transfer import RATES, Classifier, TopicTransfer, measured, read_topics, share_found
+from studies.trials import topic_transfer
+from studies.trials.topic_transfer import RATES, Classifier, TopicTransfer, measured, read_topics, share_found
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.training.settings import LaptConfig
 

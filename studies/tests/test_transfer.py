@@ -9,10 +9,9 @@ import pytest
 import torch
 import transformers
 
-from studies.adaptation import Adaptation
-from studies.phrasebook import lines
-from studies.setups import get_setup
-from studies.transfer import (
+from studies.papers.adaptation import Adaptation
+from studies.papers.setups import get_setup
+from studies.papers.transfer import (
     _EMBEDDINGS,
     ALL_LAYERS,
     FMT,
@@ -40,6 +39,7 @@ from studies.transfer import (
     transfer_by_steps,
     transfer_scores,
 )
+from testkit.phrasebook import lines
 from vocab_lit.methods.factored import Factoring, factorize
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.factored_embedding import factored
@@ -260,7 +260,7 @@ def test_a_study_that_is_run_again_reads_its_records_and_trains_again_what_was_d
     import os
     import pickle
 
-    import studies.transfer
+    import studies.papers.transfer
 
     def times():
         return {p: p.stat().st_mtime_ns for p in tiny.folder.rglob("*")}
@@ -268,7 +268,7 @@ def test_a_study_that_is_run_again_reads_its_records_and_trains_again_what_was_d
     written = times()
     assert transfer(tiny, METHODS, "ner", sources=["en"]).equals(scores) and times() == written
     assert not list(tiny.trained.glob("*.run"))  # checkpoints last as long as the training
-    sent = studies.transfer.Transfer(os.path.relpath(tiny.folder), tiny.languages, **small)
+    sent = studies.papers.transfer.Transfer(os.path.relpath(tiny.folder), tiny.languages, **small)
     other = replace(sent, options=asked | {"steps": 5})
     assert sent.folder.is_absolute() and sent.folder.resolve() == tiny.folder.resolve()
     assert pickle.loads(pickle.dumps(sent)).stamp == sent.stamp != other.stamp

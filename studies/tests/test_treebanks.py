@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from studies.parsing import (
+from studies.data.parsing import (
     Parsed,
     attachment,
     best_tree,

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies import trimmed_encoder
-from studies.trimmed_encoder import beside_source, sentence_vectors, table
+from studies.trials import trimmed_encoder
+from studies.trials.trimmed_encoder import beside_source, sentence_vectors, table
 from vocab_lit.models.pipeline import trim_files
 from vocab_lit.models.source import Source
 from vocab_lit.text.corpus import data_path, read_lines

@@ -7,8 +7,8 @@ from html import unescape
 import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from studies import try_it
-from studies.phrasebook import lines
+from studies.chapters import try_it
+from testkit.phrasebook import lines
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 

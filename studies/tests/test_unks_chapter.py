@@ -3,8 +3,7 @@ from dataclasses import fields
 import pandas as pd
 import pytest
 
-from studies.published import published
-from studies.unks_chapter import (
+from studies.chapters.unks_everywhere import (
     KNOWN,
     NER,
     NEW,
@@ -13,6 +12,7 @@ from studies.unks_chapter import (
     factor_figure,
     printed_scores,
 )
+from studies.papers.printed import published
 from tools.chapters import chapter_defaults
 
 

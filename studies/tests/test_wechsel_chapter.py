@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.lesson import DASH, mean_and_range
-from studies.published import published
-from studies.wechsel_chapter import (
+from studies.chapters.lesson import DASH, mean_and_range
+from studies.chapters.wechsel import (
     MULTILINGUAL,
     SHOWN,
     WechselChapter,
@@ -14,6 +13,7 @@ from studies.wechsel_chapter import (
     printed,
     rotation_example,
 )
+from studies.papers.printed import published
 from tools.chapters import chapter_defaults
 from vocab_lit.study.exercises_wechsel import PAIRS
 

@@ -2,8 +2,8 @@
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from studies.phrasebook import lines
-from tools.examples import FakeTime, fake_time, remarks, run, tiny_model
+from testkit.examples import FakeTime, fake_time, remarks, run, tiny_model
+from testkit.phrasebook import lines
 from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaModel
 from types import SimpleNamespace
 from vocab_lit.app.adapt import _with_initial_models, adapt_files, open_race, planned, train_winner
@@ -612,7 +612,7 @@ def test_a_damaged_checkpoint_is_removed_and_training_resumes(cell_3c9acadc):
 def test_a_gguf_file_of_another_model_is_refused_at_once(cell_3c9acadc):
     asked = cell_3c9acadc.asked
     place = cell_3c9acadc.place
-    from benchmarks.tiny_gguf import gpt2_tokens, write_tiny
+    from testkit.tiny_gguf import gpt2_tokens, write_tiny
     from vocab_lit.models.gguf_weights import CACHE, gguf_folder
 
     (place / "text.gguf").write_text("no GGUF file")
@@ -631,7 +631,7 @@ def test_a_gguf_file_of_another_model_is_refused_at_once(cell_3c9acadc):
 def test_an_extended_gguf_file_knows_how_embeddings_were_initialised(cell_3c9acadc):
     asked = cell_3c9acadc.asked
     place = cell_3c9acadc.place
-    from benchmarks.tiny_gguf import gpt2_tokens, write_tiny
+    from testkit.tiny_gguf import gpt2_tokens, write_tiny
     from vocab_lit.app.made_folder import MadeFolder
     from vocab_lit.models.gguf_weights import CACHE
 

@@ -2,8 +2,8 @@
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from studies.phrasebook import lines
-from tools.examples import remarks, tiny_model
+from testkit.examples import remarks, tiny_model
+from testkit.phrasebook import lines
 from transformers import XLMRobertaModel
 from types import SimpleNamespace
 from vocab_lit.app.candidates import Seen, candidates_for, new_tokens
@@ -243,7 +243,7 @@ def test_a_gguf_file_is_told_of_as_a_folder_is(cell_da4ebcc5):
     place = cell_da4ebcc5.place
     import pytest
 
-    from benchmarks.tiny_gguf import gpt2_tokens, write_tiny
+    from testkit.tiny_gguf import gpt2_tokens, write_tiny
     from vocab_lit.models.gguf_weights import CACHE, gguf_folder
 
     file = write_tiny(place / "tiny.gguf", gpt2_tokens())

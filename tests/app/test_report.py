@@ -3,7 +3,7 @@ from collections import Counter
 from markdown_it import MarkdownIt
 from pathlib import Path
 from scipy import sparse
-from studies.phrasebook import lines
+from testkit.phrasebook import lines
 from types import SimpleNamespace
 from vocab_lit.app.made_folder import MODELS, MadeFolder
 from vocab_lit.app.report import MOST_OF_ONE, ORIGINS, POSITIONS, check_report, position, report_data, report_html, report_markdown, terms_of, write_report

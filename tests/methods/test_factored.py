@@ -3,7 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 from safetensors.torch import load_file, save_file
 from scipy import sparse
-from studies.phrasebook import lines
+from testkit.phrasebook import lines
 from types import SimpleNamespace
 from vocab_lit.methods.factored import Factoring, factorize, factors_facts, load_factors, low_dimensional
 from vocab_lit.methods.registry import get_recipe

@@ -142,7 +142,7 @@ def test_a_score_that_is_not_finite_leaves_the_note_json(cell_1d9303d3, cell_70f
 @pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "the card of a trimmed model tells what unseen lines lose" (53350764)')
 def test_the_card_of_a_trimmed_model_tells_what_unseen_lines_lose(cell_1d9303d3):
     place = cell_1d9303d3.place
-    from studies.phrasebook import lines
+    from testkit.phrasebook import lines
     from vocab_lit.models.pipeline import trim_files
 
     (place / "sw.txt").write_text("\n".join(lines("sw", 200, seed=0)), encoding="utf-8")
@@ -206,7 +206,7 @@ def test_names_on_the_hub_and_in_its_cache_are_told_no_other_folders(cell_1d9303
 @pytest.mark.cell('nbs/05_models/09_card.ipynb', 'cell "a GGUF file tells its licence among its metadata" (55fc8956)')
 def test_a_gguf_file_tells_its_licence_among_its_metadata(cell_1d9303d3):
     place = cell_1d9303d3.place
-    from benchmarks.tiny_gguf import llama_tokens, write_tiny
+    from testkit.tiny_gguf import llama_tokens, write_tiny
     from vocab_lit.gguf.container import GgufFile, same_tensor, write_gguf
     from vocab_lit.gguf.tokens import text_field
 

@@ -353,7 +353,7 @@ def test_parts_are_copied_without_system_calls_a_full_disk_is_told(cell_47976626
 @pytest.mark.cell('nbs/05_models/02_lazy_weights.ipynb', 'cell "heads are copied, and unknown files are named" (7c7f83b8)')
 def test_heads_are_copied_and_unknown_files_are_named(cell_f360c2a4):
     desk = cell_f360c2a4.desk
-    from tools.examples import remarks
+    from testkit.examples import remarks
 
     whole, made = desk / "whole", desk / "made"
     for folder in (whole, made):
@@ -372,7 +372,7 @@ def test_links_out_of_a_folder_are_followed_in_the_cache_alone(cell_f360c2a4):
     desk = cell_f360c2a4.desk
     encoder = cell_f360c2a4.encoder
     modules = cell_f360c2a4.modules
-    from tools.examples import remarks
+    from testkit.examples import remarks
 
     secret, with_links = desk / "secret", desk / "with-links"
     for folder in (secret / "inner", with_links):

@@ -52,7 +52,7 @@ def test_a_newer_layout_and_a_damaged_note_are_refused_in_a_line(cell_cc0178a1):
 @pytest.mark.cell('nbs/05_models/23_note.ipynb', 'cell "a GGUF file names files beside it, not paths" (f00804a5)')
 def test_a_gguf_file_names_files_beside_it_not_paths(cell_cc0178a1):
     place = cell_cc0178a1.place
-    from benchmarks.tiny_gguf import llama_tokens, write_tiny
+    from testkit.tiny_gguf import llama_tokens, write_tiny
     from vocab_lit.gguf.container import same_tensor, write_gguf
 
     tiny = GgufFile(write_tiny(place / "tiny.gguf", llama_tokens()))

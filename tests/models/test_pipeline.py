@@ -2,10 +2,10 @@
 from contextlib import nullcontext
 from gensim.models.fasttext import save_facebook_model
 from pathlib import Path
-from studies.phrasebook import dictionary, lines
-from studies.plan_check import check_plan
-from studies.toy_tokenizers import chat_tokenizer, toy_tokenizer
-from tools.examples import remarks
+from testkit.examples import remarks
+from testkit.phrasebook import dictionary, lines
+from testkit.plan_check import check_plan
+from testkit.toy_tokenizers import chat_tokenizer, toy_tokenizer
 from transformers import AutoModelForMaskedLM, AutoTokenizer, BertConfig, BertModel, GPT2Config, GPT2LMHeadModel, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen3Config, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
 from unittest import mock
@@ -874,7 +874,7 @@ def test_tokens_that_cannot_be_given_are_refused_before_reading(cell_6424b4a4):
 
 @pytest.mark.cell('nbs/05_models/18_pipeline.ipynb', 'cell "the tokenizer of a GGUF file is taken" (82730876)')
 def test_the_tokenizer_of_a_gguf_file_is_taken():
-    from benchmarks.tiny_gguf import TOKENS, write_tiny
+    from testkit.tiny_gguf import TOKENS, write_tiny
     from vocab_lit.tokens.gguf_tokenizer import read_tokenizer
 
     desk = Path(tempfile.mkdtemp())

@@ -3,8 +3,8 @@ from huggingface_hub import constants
 from hypothesis import given, settings, strategies as st
 from pathlib import Path
 from safetensors.torch import load_file, save_file
-from studies.phrasebook import lines
-from studies.toy_tokenizers import toy_tokenizer
+from testkit.phrasebook import lines
+from testkit.toy_tokenizers import toy_tokenizer
 from tokenizers import processors
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, BartConfig, BartForConditionalGeneration, BertConfig, BertForMaskedLM, BertForPreTraining, BertModel, CLIPTextConfig, CLIPTextModel, CLIPVisionConfig, CpmAntConfig, CpmAntForCausalLM, DiffLlamaConfig, DiffLlamaForCausalLM, FSMTConfig, FSMTForConditionalGeneration, GPT2Config, GPT2LMHeadModel, Gemma3nForCausalLM, Gemma3nTextConfig, GroupViTTextConfig, GroupViTTextModel, LlamaConfig, LlamaForCausalLM, LlavaConfig, LlavaForConditionalGeneration, M2M100Config, M2M100ForConditionalGeneration, MPNetConfig, MPNetModel, Qwen3NextConfig, Qwen3NextForCausalLM, RobertaConfig, RobertaForMaskedLM, RobertaForSequenceClassification, ViTConfig, ViTModel, WhisperConfig, WhisperForConditionalGeneration, XCLIPTextConfig, XCLIPTextModel, XLMRobertaConfig, XLMRobertaForMaskedLM

@@ -2,8 +2,8 @@
 from dataclasses import asdict, replace
 from pathlib import Path
 from safetensors.torch import load_file, save_file
-from studies.phrasebook import sentences
-from tools.examples import remarks
+from testkit.examples import remarks
+from testkit.phrasebook import sentences
 from transformers import AutoModelForQuestionAnswering, AutoModelForTokenClassification, GPT2Config, GPT2LMHeadModel
 from types import SimpleNamespace
 from vocab_lit.models.adapterhub import load_adapter, save_adapter

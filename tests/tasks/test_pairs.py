@@ -2,7 +2,7 @@
 from dataclasses import replace
 from hypothesis import given, strategies as st
 from pathlib import Path
-from studies.phrasebook import lines
+from testkit.phrasebook import lines
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
 from vocab_lit.models.source import load_model

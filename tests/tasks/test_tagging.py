@@ -3,8 +3,8 @@ from hypothesis import given, strategies as st
 from pathlib import Path
 from seqeval.metrics.sequence_labeling import get_entities
 from sklearn.metrics import accuracy_score
-from studies.constructed import sentences as constructed_sentences, to_conllu
-from studies.phrasebook import lines, sentences
+from testkit.constructed import sentences as constructed_sentences, to_conllu
+from testkit.phrasebook import lines, sentences
 from tokenizers import pre_tokenizers
 from torch.nn import functional as F
 from transformers import AutoModelForTokenClassification, BertConfig, BertForMaskedLM, ByT5Tokenizer, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, MBartConfig, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM

@@ -3,7 +3,7 @@ from gensim.models import FastText
 from gensim.models.fasttext import save_facebook_model
 from numpy.lib import format as npy
 from pathlib import Path
-from studies.phrasebook import lines
+from testkit.phrasebook import lines
 from types import SimpleNamespace
 from vocab_lit.text.binary_files import check_fasttext, load_fasttext, read_arrays, write_arrays
 import fasttext

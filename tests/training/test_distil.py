@@ -2,7 +2,7 @@
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from tools.examples import remarks
+from testkit.examples import remarks
 from transformers import BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
 from vocab_lit.methods.settings import TransplantSettings
@@ -50,8 +50,8 @@ def cell_d1571105():
         XLMRobertaForMaskedLM,
     )
 
-    from studies.phrasebook import lines
-    from tools.examples import remarks
+    from testkit.examples import remarks
+    from testkit.phrasebook import lines
     from vocab_lit.methods.settings import TransplantSettings
     from vocab_lit.models.pipeline import transplant_files
     from vocab_lit.models.settings import LanguageAdapter

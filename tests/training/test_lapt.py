@@ -3,8 +3,8 @@ from collections import Counter
 from dataclasses import replace
 from packaging.version import Version
 from pathlib import Path
-from studies.phrasebook import lines
-from tools.examples import remarks
+from testkit.examples import remarks
+from testkit.phrasebook import lines
 from transformers import GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, Trainer, TrainerCallback, TrainingArguments, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
 from unittest import mock
@@ -74,7 +74,7 @@ def cell_1a970006():
     import vocab_lit.training.trainer
     from vocab_lit.models import device
     from vocab_lit.models.trainable import LoraAdapter
-    from studies.phrasebook import lines
+    from testkit.phrasebook import lines
     from vocab_lit.tokens.train import train_tokenizer
     from vocab_lit.training.lapt import lapt
     from vocab_lit.training.settings import LaptConfig

@@ -3,8 +3,8 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from safetensors.torch import load_file, save_file
-from studies.phrasebook import lines
-from tools.examples import remarks
+from testkit.examples import remarks
+from testkit.phrasebook import lines
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
 from types import SimpleNamespace
 from vocab_lit.methods.factored import Factoring, factorize

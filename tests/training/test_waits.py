@@ -3,7 +3,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from studies.toy_tokenizers import toy_tokenizer
+from testkit.toy_tokenizers import toy_tokenizer
 from torch import nn
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode

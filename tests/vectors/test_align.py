@@ -3,8 +3,8 @@ from gensim.models.keyedvectors import KeyedVectors
 from pathlib import Path
 from scipy.stats import special_ortho_group
 from sklearn.neighbors import NearestNeighbors
-from studies.phrasebook import dictionary, lines
-from studies.toy_tokenizers import toy_tokenizer
+from testkit.phrasebook import dictionary, lines
+from testkit.toy_tokenizers import toy_tokenizer
 from types import SimpleNamespace
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.tokens.vocab import Vocab

@@ -3,8 +3,8 @@ from gensim.models import FastText, Word2Vec
 from gensim.models.fasttext import save_facebook_model
 from gensim.models.keyedvectors import KeyedVectors
 from pathlib import Path
-from studies.phrasebook import lines
-from studies.toy_tokenizers import toy_tokenizer
+from testkit.phrasebook import lines
+from testkit.toy_tokenizers import toy_tokenizer
 from tokenizers import pre_tokenizers
 from types import SimpleNamespace
 from vocab_lit.text.binary_files import read_arrays

@@ -15,7 +15,7 @@ from unittest import mock
 import nbformat
 import pytest
 
-import studies.colab
+import studies.chapters.colab
 from tools.chapters import page_names
 from tools.colab import edition, edition_link, editions, install_cell, write_editions
 from tools.make_tests import names
@@ -280,7 +280,7 @@ def test_the_cell_fetches_and_installs_keeps_what_is_in_memory_and_does_nothing_
     assert first[-1] == f"{clone}[all]" and sys.path[0] == clone and mounted == str(tmp_path / "drive")
     assert re.search(rf"^This runtime: {os.cpu_count()} cores, \d+ of \d+ GB of memory", printed[0])
     assert "scale mini" in printed[0] and "scale paper" in printed[0]
-    assert len(studies.colab.begin("own-language", "", tmp_path / "vocab_lit", False).split("\n")) == 2
+    assert len(studies.chapters.colab.begin("own-language", "", tmp_path / "vocab_lit", False).split("\n")) == 2
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import torch
 import typer
 
 import vocab_lit.cli.main
-from studies.phrasebook import lines
+from testkit.phrasebook import lines
 from tools import facts
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer

@@ -12,9 +12,9 @@ import typer
 import benchmarks.__main__
 import studies.__main__
 import vocab_lit.cli.main
-from benchmarks.tiny_gguf import llama_tokens, write_tiny
-from studies.phrasebook import lines
-from studies.real_page import load_record
+from studies.trials.real_page import load_record
+from testkit.phrasebook import lines
+from testkit.tiny_gguf import llama_tokens, write_tiny
 from tools.notebooks import checkout, read_notebook, source
 
 ROOT = checkout()

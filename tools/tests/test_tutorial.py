@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from studies.real_models import TEXTS
+from studies.models.real import TEXTS
 from tools.notebooks import checkout
 from tools.tutorial import PAGE, RECORD, follow, sections
 

@@ -1,0 +1,356 @@
+"""What the chapter on WECHSEL measures, and what its tables, figures and sentences show of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from studies.chapters.lesson import AFTER_TRAINING, Lesson, after_training, english_name, mean_and_range, trained_seen
+from studies.data.availability import check_models
+from studies.data.hub import hub_model
+from studies.figures.charts import loss_curves
+from studies.figures.embeddings import alignment_map
+from studies.papers.cells import THREE_STARTS, wechsel_cells
+from studies.papers.experiment import Targets
+from studies.papers.printed import published
+from studies.papers.store import Cell, CellStore, cell_stamp
+from studies.records.findings import page_table, standing, what_we_see
+from studies.records.summaries import LEVEL, starts
+from vocab_lit.models.source import load_model
+from vocab_lit.runs.grid import Workers
+from vocab_lit.study.exercises_wechsel import PAIRS
+from vocab_lit.text.corpus import data_path, read_lines
+from vocab_lit.tokens.load import load_tokenizer
+from vocab_lit.vectors.align import known_pairs, rotation
+from vocab_lit.vectors.word_vectors import train_words
+
+if TYPE_CHECKING:
+    from IPython.display import Markdown
+    from matplotlib.figure import Figure
+
+FEW_LINES = 600  # of text, at scale mini, for the languages that are given little
+ROWS = {  # of the table of perplexities: our name of a method, and that of `data/starts.csv`
+    "WECHSEL": "wechsel",
+    "TransInner": "",
+    "FullRand": "",
+    "random mapping": "random-mapping",
+    "blend": "blend",
+}
+REAL_MODELS = {"gemma3-270m": "Gemma 3", "smollm2-135m": "SmolLM2"}
+MULTILINGUAL = "XLM-R_Base"  # as the paper calls it
+SHOWN = (  # translations in the figure
+    ("months", "miezi"),
+    ("minutes", "dakika"),
+    ("dollars", "dola"),
+    ("weeks", "wiki"),
+    ("english", "kiingereza"),
+    ("germany", "ujerumani"),
+    ("south", "kusini"),
+    ("islands", "visiwa"),
+)
+
+
+@dataclass
+class WechselChapter(Lesson):
+    "The chapter's parameters, by their names, and what is measured with them."
+
+    paper: ClassVar[str] = "wechsel"
+    medium: str
+    low: str
+    roberta: str
+    gpt2: str
+    text: str
+    source_text: str
+    source_vectors: str
+    target_vectors: str
+    dictionary: str
+    nli: str
+    ner: str
+    vocab_size: int
+
+    def reached(self) -> WechselChapter:
+        chapter = self.within_reach(dict(corpus=self.corpus), "medium", "low", "seeds")
+        if not chapter.targets:
+            raise ValueError(
+                "scale custom needs a model: set roberta to the folder of a masked one, gpt2 to that of a causal one, "
+                "or both"
+            )
+        check_models("wechsel", chapter.scale, chapter.languages)
+        return chapter
+
+    @property
+    def languages(self) -> list[str]:
+        "The languages of the tables."
+        medium = [] if self.scale == "custom" else self.medium.split()
+        return list(dict.fromkeys([*medium, self.language]))
+
+    @property
+    def low_languages(self) -> list[str]:
+        "The languages that are given little text."
+        return [] if self.scale == "custom" else self.low.split()
+
+    @property
+    def steps_asked(self) -> int:
+        "Steps of training, or 0 for the number of the scale's preset."
+        return self.steps or (40 if self.scale == "mini" else 0)
+
+    @property
+    def files(self) -> dict[str, Any]:
+        "The reader's own files and sizes, by option."
+        named = ("source_text", "source_vectors", "target_vectors", "dictionary", "nli", "ner", "vocab_size", "corpus")
+        given = {name: getattr(self, name) for name in named}
+        return given | dict(text=[self.text] if self.text else (), limit=self.max_lines)
+
+    @cached_property
+    def targets(self) -> dict[str, Targets]:  # gpt2, roberta or both
+        "The languages, with each of the two models."
+        folders = dict(roberta=self.roberta, gpt2=self.gpt2)
+        return {
+            name: Targets(
+                *(self.scale, self.records),
+                preset=f"wechsel-{name}",
+                model=folder,
+                steps=self.steps_asked,
+                **self.files,
+            )
+            for name, folder in folders.items()
+            if self.scale != "custom" or folder
+        }
+
+    @property
+    def with_little_text(self) -> Targets:
+        "The languages with little text, whose training stops when it no longer helps."
+        files, steps = self.files, self.steps_asked
+        if self.scale == "mini":
+            files, steps = files | dict(limit=FEW_LINES), 3 * steps
+        preset = "wechsel-gpt2-low-resource"
+        return Targets(self.scale, self.records, preset=preset, model=self.gpt2, steps=steps, **files)
+
+    @property
+    def tasks(self) -> list[str]:
+        "The tasks for which there are data."
+        return [task for task in ("nli", "ner") if self.scale != "custom" or getattr(self, task)]
+
+    def _baseline(self, code: str, name: str) -> list[dict[str, Any]]:
+        "Scores of another model, fine-tuned with its own vocabulary."
+        target, folder = self.targets["roberta"](code), hub_model(name)
+        model, tokenizer, rows = load_model(folder).float(), load_tokenizer(folder), []
+        for task in (task for task in self.tasks if task == "ner" or self.scale != "mini"):
+            rows += [dict(metric=task, **row) for row in target.task_rows(model, tokenizer, task, code, self.seeds)]
+        return rows
+
+    @property
+    def cells(self) -> list[Cell]:
+        "What is computed for the page."
+        made = wechsel_cells(
+            self.targets,
+            self.scale,
+            self.language,
+            self.languages,
+            self.low_languages,
+            self.tasks,
+            self.seeds,
+            self.steps_asked,
+            self.vocab_size,
+            self.with_little_text,
+            self._baseline,
+        )
+        return [cell for cells in made.values() for cell in cells]
+
+    def measure(self) -> WechselNumbers:
+        "Compute what is not recorded yet; the numbers."
+        store = CellStore(self.records, Workers(self.workers, self.cluster))
+        files = (str(value) for value in self.files.values())
+        stamp = cell_stamp(self.scale, self.roberta, self.gpt2, *files, str(self.steps_asked))
+        store.cells(self.cells, stamp)
+        rows = store.frame(stamp)
+        tuned_as_asked = rows.seeds.isna() | (rows.seeds == self.seeds) if "seeds" in rows else True
+        return WechselNumbers(self, rows[(rows.scale == self.scale) & tuned_as_asked])
+
+
+@dataclass(frozen=True)
+class WechselNumbers:
+    "The numbers of a page."
+
+    chapter: WechselChapter
+    rows: pd.DataFrame  # what, model, language, method, lines, metric, step, value
+
+    @property
+    def names(self) -> dict[str, str]:
+        "What English calls the languages."
+        codes = (*self.chapter.languages, *self.chapter.low_languages)
+        return {code: english_name(code) for code in codes}
+
+    def _course(self, model: str, languages: list[str], few: bool = False) -> pd.DataFrame:
+        lines, rows = FEW_LINES if few and self.chapter.scale == "mini" else 0, self.rows
+        rows = rows[(rows.what == "course") & (rows.model == model) & (rows.lines == lines)]
+        rows = rows[rows.language.isin(languages) & rows.method.isin(THREE_STARTS)]
+        order = rows.method.map(THREE_STARTS.index)
+        return rows.assign(order=order).sort_values(["language", "order", "step"])
+
+    @cached_property
+    def curves(self) -> pd.DataFrame:
+        "Perplexities of GPT-2 in training."
+        rows = self._course("gpt2", self.chapter.languages)
+        return rows[rows.metric == "loss"].assign(value=lambda d: np.exp(d.value))
+
+    def perplexities(self, share: float) -> pd.DataFrame:  # rows: languages; columns: methods
+        "Perplexities of GPT-2 after a share of the training."
+        steps = sorted(self.curves.step.unique())
+        step = next(step for step in steps if step >= share * steps[-1])
+        return self.curves[self.curves.step == step].pivot_table(index="language", columns="method", values="value")
+
+    @cached_property
+    def best(self) -> pd.DataFrame:  # rows: languages; columns: methods
+        "The lowest perplexities of GPT-2 with little text."
+        rows = self._course("gpt2", self.chapter.low_languages, few=True)
+        rows = rows[rows.metric == "best loss"].assign(value=lambda d: np.exp(d.value))
+        return rows.pivot_table(index="language", columns="method", values="value")
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:  # rows: languages; columns: (task, stage, method)
+        "What RoBERTa scores before training (start) and after it (end), and another model as it comes (end)."
+        rows = self._course("roberta", self.chapter.languages)
+        rows = rows[rows.metric.isin(self.chapter.tasks) & rows.step.isin([0, rows.step.max()])]
+        rows = rows.assign(stage=np.where(rows.step == 0, "start", "end"))
+        others = self.rows[(self.rows.what == "baseline") & self.rows.language.isin(self.chapter.languages)]
+        both = pd.concat([rows, others.assign(stage="end")])
+        return both.pivot_table(index="language", columns=["metric", "stage", "method"], values="value")
+
+
+def rotation_example() -> Figure:
+    "Word vectors of the library's own texts, before and after the rotation."
+    texts = (read_lines(data_path("text", f"{code}.txt")) for code in ("en", "sw"))
+    english, swahili = (train_words(lines, dim=16) for lines in texts)
+    R = rotation(english, swahili, known_pairs(english, swahili, map(tuple, PAIRS)))
+    casings = known_pairs(english, swahili, SHOWN)
+    shown = list({pair[1].lower(): pair for pair in casings}.values())
+    sides = [words.matrix(side) for words, side in zip((english, swahili), zip(*shown))]
+    return alignment_map(*sides, sides[0] @ R, shown, languages=("English", "Swahili"))
+
+
+def real_starts(model: str) -> pd.DataFrame:  # rows: languages; columns: methods of `ROWS`
+    "The starts of a pretrained model, bits per byte, in the languages where WECHSEL's is known."
+    names = {real: name for name, real in ROWS.items() if real}
+    return starts().loc[model][list(names)].dropna().rename(columns=names)
+
+
+def real_trained() -> pd.DataFrame:  # rows: seeds; columns: methods of `ROWS`
+    "A pretrained model after a little training from each start, bits per byte."
+    return after_training({real: name for name, real in ROWS.items() if real})
+
+
+def printed(number: int, **where: str) -> pd.DataFrame:  # rows: languages; columns: methods
+    "Numbers of a table of the paper, with methods as we call them."
+    rows = published("wechsel", number)
+    for column, value in where.items():
+        rows = rows[rows[column] == value]
+    methods = rows.method.str.replace("-GPT2", "").str.replace("-RoBERTa", "")
+    return rows.assign(method=methods).pivot_table(index="language", columns="method", values="value")
+
+
+def perplexity_table(numbers: WechselNumbers) -> Markdown:
+    "The paper's perplexities of GPT-2 and ours, and the starts of pretrained models."
+    columns = {"GPT-2: paper": (printed(3, setup="250k"), 1)}
+    if "gpt2" in numbers.chapter.targets:
+        columns["GPT-2: ours"] = (numbers.perplexities(1), 0)
+    columns["little text: paper"] = (printed(4), 0)
+    if len(numbers.best):
+        columns["little text: ours"] = (numbers.best, 0)
+    columns |= {f"real: {name}, start": (real_starts(model), 2) for model, name in REAL_MODELS.items()}
+    columns[AFTER_TRAINING] = (real_trained(), 2)
+    empty = pd.Series(dtype=float)
+    table = {
+        title: [mean_and_range(values.get(method, empty), digits) for method in ROWS]
+        for title, (values, digits) in columns.items()
+    }
+    return page_table(pd.DataFrame({"method": list(ROWS)} | table))
+
+
+def perplexities_seen(numbers: WechselNumbers) -> Markdown:
+    "Which start is best at the end, with little text, and in pretrained models."
+    seen, names = {}, numbers.names
+    if "gpt2" in numbers.chapter.targets:
+        end = numbers.perplexities(1)
+        lead = end.FullRand / end.WECHSEL
+        told = f"GPT-2 has {lead.min():.1f} to {lead.max():.1f} times WECHSEL's perplexity at the end with FullRand"
+        last = end.TransInner > end.FullRand
+        seen[f"{told}; TransInner is behind FullRand in {last.sum()} of {len(end)} languages."] = lead.min() > 1.1
+    if len(numbers.best):
+        others = numbers.best[["TransInner", "FullRand"]].min(axis=1)
+        won = [names[code] for code in others.index if numbers.best.WECHSEL[code] < others[code]]
+        seen[f"With little text WECHSEL is best in {' and '.join(won) or 'no language'}."] = len(won) > 0
+    for model, name in REAL_MODELS.items():
+        bits = real_starts(model)
+        best = standing(bits.mean(), "WECHSEL", digits=2, lower=True)
+        above = list(bits.index[bits["random mapping"] + LEVEL < bits.WECHSEL])
+        worse = f"; WECHSEL starts above random mapping in {', '.join(above)}" if above else ""
+        seen[f"In {name} ({', '.join(bits.index)}) {best}{worse}."] = True
+    seen[trained_seen(real_trained(), "WECHSEL")] = True
+    return what_we_see(seen)
+
+
+def training_figure(numbers: WechselNumbers) -> Figure:
+    "The perplexities of GPT-2 in training."
+    return loss_curves(numbers.curves, names=numbers.names, ylabel="perplexity", log=True)
+
+
+def training_seen(numbers: WechselNumbers) -> Markdown:
+    "How much of the training of the others WECHSEL saves."
+    start, fifth, end = (numbers.perplexities(share) for share in (0, 0.2, 1))
+    ahead = (end.FullRand > fifth.WECHSEL).sum()
+    told = f"After a fifth of the steps WECHSEL is below FullRand's end in {ahead} of {len(end)} languages."
+    higher = (start.TransInner > start.FullRand).sum()
+    highest = f"TransInner starts above FullRand in {higher} of {len(start)} languages: confident mistakes cost more."
+    return what_we_see({told: ahead > 0, highest: higher > 0})
+
+
+def task_table(numbers: WechselNumbers) -> Markdown:
+    "The paper's scores of RoBERTa and ours, before training and after it."
+    stages = {"start": "0", "end": "250k"}
+    columns: dict[str, list[str]] = {"model": [*THREE_STARTS, "XLM-R"]}
+    methods, empty = [*THREE_STARTS, MULTILINGUAL], pd.Series(dtype=float)
+    for task in numbers.chapter.tasks:
+        for stage, setup in stages.items():
+            theirs = printed(2, setup=setup, task=task.upper())
+            if stage == "end":
+                theirs = theirs.join(printed(2, setup="more training", task=task.upper()))
+            columns[f"{task.upper()}, {stage}: paper"] = [mean_and_range(theirs.get(m, empty), 1) for m in methods]
+            ours = [numbers.scores.get((task, stage, m), empty) for m in methods]
+            columns[f"{task.upper()}, {stage}: ours"] = [mean_and_range(values, 0) for values in ours]
+    return page_table(pd.DataFrame(columns))
+
+
+def tasks_seen(numbers: WechselNumbers) -> Markdown:
+    "Which start is best in each task, and where a multilingual model is better."
+    seen = {}
+    for task in numbers.chapter.tasks:
+        for stage, when in (("start", "before training"), ("end", "at the end")):
+            mean = numbers.scores[task][stage].mean()
+            names = {MULTILINGUAL: "XLM-R"}
+            seen[f"In {task.upper()} {when} {standing(mean, 'WECHSEL', names)}."] = True
+    if ("ner", "end", MULTILINGUAL) in numbers.scores:
+        ner = numbers.scores["ner"]["end"]
+        better = [numbers.names[code] for code in ner.index if ner[MULTILINGUAL][code] > ner.WECHSEL[code]]
+        told = f"The small multilingual XLM-R is better than WECHSEL in NER of {' and '.join(better) or 'no language'}"
+        seen[f"{told}; in the paper it is worse in all languages."] = len(better) > 0
+    return what_we_see(seen)
+
+
+def of_decoders(numbers: WechselNumbers) -> list[Markdown | Figure]:
+    "What the page shows of GPT-2 and of pretrained decoders."
+    shown: list[Markdown | Figure] = [perplexity_table(numbers), perplexities_seen(numbers)]
+    if "gpt2" in numbers.chapter.targets:
+        shown += [training_figure(numbers), training_seen(numbers)]
+    return shown
+
+
+def of_encoders(numbers: WechselNumbers) -> list[Markdown]:
+    "What the page shows of RoBERTa, where there is one and data of a task."
+    if "roberta" not in numbers.chapter.targets or not numbers.chapter.tasks:
+        return []
+    return [task_table(numbers), tasks_seen(numbers)]

@@ -1,0 +1,192 @@
+"""What a source model of real text transfers: parts of speech, learnt in one language and scored in others."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from tqdm.auto import tqdm
+
+from studies.models.bundled import fetch_field_model, is_trained, load_source_model, train_source_model
+from studies.models.cards import model_card
+from studies.models.recipes import FIELD_RECIPES, RECIPES
+from vocab_lit.tasks.settings import SPLITS
+from vocab_lit.tasks.tagging import TaggingConfig
+from vocab_lit.tasks.task import NO_EARLY_STOP
+from vocab_lit.text.corpus import data_path, write_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+POS_CONFIG = TaggingConfig(
+    learning_rate=5e-4,
+    batch_size=32,
+    epochs=4,
+    eval_every=1,
+    patience=NO_EARLY_STOP,
+    max_length=128,
+    schedule="linear",
+    warmup_steps=0.1,
+)
+
+
+def check_treebanks(folder: str | Path, train: str = "en") -> None:
+    "`ValueError` where a treebank of the tagger's language is missing."
+    for split in SPLITS:
+        if not (Path(folder) / f"{train}.{split}.conllu").is_file():
+            raise ValueError(f"no {train}.{split}.conllu in {folder}, which zero-shot tagging needs")
+
+
+def zero_shot_pos(
+    name: str | Path,  # as in `load_source_model`
+    treebanks: str | Path,  # folder with CODE.train.conllu, CODE.dev.conllu and CODE.test.conllu
+    train: str = "en",  # language of the tagger
+    seeds: tuple = (0, 1, 2),
+    n_train: int = 4000,  # sentences to train on, at most
+    n_test: int = 500,  # sentences of each language to test on, at most
+    random_weights: bool = False,  # whether the model is randomly initialised first
+    config: TaggingConfig = POS_CONFIG,
+) -> pd.DataFrame:  # a row per seed; accuracy, 0 to 1, in a column for each language with a test treebank
+    "Fine-tune a tagger on one language and test it on others."
+    import pandas as pd
+
+    from vocab_lit.tasks.finetune import evaluate, fine_tune
+    from vocab_lit.tasks.tagging import read_conllu
+
+    check_treebanks(treebanks, train)
+    model, tokenizer = load_source_model(name)
+    if random_weights:
+        model = _randomly_initialised(model)
+
+    def sentences(code, part, n):
+        return read_conllu(Path(treebanks) / f"{code}.{part}.conllu")[:n]
+
+    split = sentences(train, "train", n_train), sentences(train, "dev", n_test)
+    codes = [file.name.split(".")[0] for file in sorted(Path(treebanks).glob("*.test.conllu"))]
+    tests = {code: sentences(code, "test", n_test) for code in codes}
+    rows = []
+    for seed in tqdm(seeds, desc=f"zero-shot POS of {Path(name).name}"):
+        tagger = fine_tune(model, tokenizer, *split, tests[train], "pos", seed, config).model
+        accuracy = {code: evaluate(tagger, tokenizer, test, "pos", config)["accuracy"] for code, test in tests.items()}
+        rows.append({"train": train, "seed": seed, **accuracy})
+    return pd.DataFrame(rows)
+
+
+def _randomly_initialised(model):
+    "A model of the same shape with random weights of seed 0."
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return type(model)(model.config)
+
+
+_TRANSFER = """
+Accuracy of part-of-speech tagging, in percent: a tagger is fine-tuned on {train} and tags the other languages as it is
+({seeds} seeds, mean and standard deviation; `zero_shot.json`).
+
+{table}
+"""
+
+
+def transfer_section(
+    found: pd.DataFrame,  # from `zero_shot_pos`, with a column model
+) -> str:  # Markdown
+    "The part of a model card about zero-shot transfer."
+    scores = found.drop(columns=["seed", "train"]).groupby("model", sort=False)
+    mean, spread = 100 * scores.mean(), 100 * scores.std(ddof=1)
+    lines = ["| language | " + " | ".join(mean.index) + " |", "|---" * (1 + len(mean)) + "|"]
+    for code in mean.columns:
+        cells = [f"{m:.1f} ± {s:.1f}" for m, s in zip(mean[code], spread[code])]
+        lines.append(f"| {code} | " + " | ".join(cells) + " |")
+    return _TRANSFER.format(train=found.train.iloc[0], seeds=found.seed.nunique(), table="\n".join(lines))
+
+
+def measure_transfer(
+    folder: str | Path,  # with a model and its heldout.json
+    treebanks: str | Path,
+    **options,  # as in `zero_shot_pos`
+) -> pd.DataFrame:  # columns model, train, seed and languages
+    "Measure zero-shot transfer beside two baselines; write `zero_shot.json` and add a section to the model card."
+    import pandas as pd
+
+    folder = Path(folder)
+    compared = (
+        (folder.resolve().name, folder, False),
+        ("random weights", folder, True),
+        ("mini-xlmr (bundled)", "mini-xlmr", False),
+    )
+    parts = [
+        zero_shot_pos(name, treebanks, random_weights=random_weights, **options).assign(model=label)
+        for label, name, random_weights in compared
+    ]
+    scores = pd.concat(parts, ignore_index=True)
+    write_json(scores.to_dict("records"), folder / "zero_shot.json")
+    record = json.loads((folder / "heldout.json").read_text(encoding="utf-8"))
+    (folder / "README.md").write_text(model_card(record) + transfer_section(scores), encoding="utf-8")
+    return scores
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m studies model",
+        description="Train a bundled model, or a source model on a folder of text. "
+        "The same command resumes an interrupted run.",
+    )
+    models = [*RECIPES, *FIELD_RECIPES]
+    parser.add_argument("--model", choices=models, default="mini-xlmr", help="which one (default: %(default)s)")
+    parser.add_argument("--out", help="folder for the model (default: its name)")
+    parser.add_argument(
+        "--text",
+        help="field-xlmr: folder with CODE.train.txt and CODE.heldout.txt of each language, perhaps compressed; "
+        "its sources.md goes into the model card",
+    )
+    parser.add_argument(
+        "--treebanks",
+        help="folder with en.train.conllu, en.dev.conllu and CODE.test.conllu of each language: "
+        "measure zero-shot POS tagging of the trained model",
+    )
+    fetch = "take field-xlmr's weights from the repository's history into data/models/field-xlmr, or --out"
+    parser.add_argument("--fetch", action="store_true", help=fetch)
+    parser.add_argument("--steps", type=int, help="optimizer steps (default: its recipe's)")
+    parser.add_argument("--frames", type=int, help="frames per locale (default: its recipe's)")
+    parser.add_argument("--seed", type=int, help="default: its recipe's")
+    parser.add_argument("--micro-batch", type=int, default=0, help="blocks in one forward pass (default: at most 32)")
+    parser.add_argument(
+        "--bf16",
+        action="store_true",
+        help="multiply in bfloat16 on a CPU: twice as fast with AMX or AVX512-BF16, slower without",
+    )
+    return parser
+
+
+def _train_as_asked(asked, out):
+    if (asked.model in FIELD_RECIPES) != bool(asked.text):
+        raise ValueError("--text FOLDER goes with field-xlmr")
+    recipe = {**RECIPES, **FIELD_RECIPES}[asked.model]
+    changed = {key: value for key in ("steps", "frames", "seed") if (value := getattr(asked, key)) is not None}
+    options = dict(text=asked.text, micro_batch=asked.micro_batch, bf16=asked.bf16)
+    return train_source_model(out, replace(recipe, **changed), **options)
+
+
+def main(arguments=None):
+    "`python -m studies model --out DIR`, with `--model field-xlmr --text FOLDER` on real text"
+    parser = _parser()
+    asked = parser.parse_args(arguments)
+    out = Path(asked.out or asked.model)
+    try:
+        if asked.fetch:
+            print(fetch_field_model(Path(asked.out or data_path("models", "field-xlmr"))))
+            return
+        if asked.treebanks:
+            check_treebanks(asked.treebanks)
+        if not (asked.treebanks and is_trained(out)):
+            print(_train_as_asked(asked, out))
+        if asked.treebanks:
+            accuracy = measure_transfer(out, asked.treebanks).drop(columns=["train", "seed"])
+            print(accuracy.groupby("model", sort=False).mean())
+    except (ValueError, OSError) as e:
+        parser.error(str(e))

@@ -1,0 +1,304 @@
+"""How much of a large model's text small models draft right in speculative decoding, of folders or in llama.cpp.
+
+The large model's greedy text is known, so one pass of a drafter over it says where the two agree, and with that what is
+accepted of drafts of any length (Leviathan et al. 2023).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from testkit.llama_cpp import Llama
+from vocab_lit.models.settings import is_gguf
+from vocab_lit.models.source import Source
+from vocab_lit.text.corpus import read_lines
+from vocab_lit.text.errors import SettingError
+from vocab_lit.tokens.settings import TrimSettings
+from vocab_lit.tokens.special_tokens import template_tokens
+from vocab_lit.tokens.tokenizer_file import TokenizerFile
+from vocab_lit.tokens.trim import ordinary_counts, wanted_tokens
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+WORDS, TOKENS, LENGTH = 8, 24, 4  # of a prompt; of what is written; of a draft
+PROMPTS = {"en": 50, "sw": 15}
+SIZES = (8_000, 32_000)  # of draft vocabularies
+IN_LLAMA_CPP = 12  # English prompts
+Text = tuple[list[int], list[int]]  # ids of a prompt, and of what was written behind it
+
+
+def prompts(file: str | Path, n: int) -> list[str]:
+    "The first words of long lines."
+    words = (line.split() for line in read_lines(file))
+    return [" ".join(line[:WORDS]) for line in words if len(line) > 2 * WORDS][:n]
+
+
+def _written(parts: TokenizerFile) -> list[int]:
+    "The special tokens that a model writes: the end of a text, and those of a chat template."
+    tokenizer = parts.tokenizer
+    ids = [tokenizer.eos_token_id, *map(tokenizer.convert_tokens_to_ids, template_tokens(tokenizer))]
+    return list(dict.fromkeys(id for id in ids if isinstance(id, int)))
+
+
+def most_frequent(
+    parts: TokenizerFile,
+    counts: Mapping[str, np.ndarray],  # {text: (tokens,) of each}
+    settings: TrimSettings,
+) -> list[int]:
+    "The ids of the most frequent tokens, with those that end a text; `SettingError` where there is no room for these."
+    n, ends = settings.vocab_size, _written(parts)
+    if n and n <= len(ends):
+        problem = f" {n:,}: the special tokens that a model writes are {len(ends):,} of them; ask for more"
+        raise SettingError("vocab_size", problem)
+    ids = wanted_tokens(ordinary_counts(parts, counts), 1.0 if n else settings.coverage)
+    return [*ends, *(id for id in ids if id not in ends)][: n or None]
+
+
+@torch.no_grad()
+def greedy_texts(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, asked: Sequence[str], n: int
+) -> list[Text]:
+    "What a model writes behind prompts, at most `n` tokens, the most probable one each time."
+    ends: Any = model.generation_config.eos_token_id if model.generation_config else None
+    ends, written = [] if ends is None else np.atleast_1d(ends).tolist(), []
+    for prompt in asked:
+        ids: Any = tokenizer(prompt)["input_ids"]
+        given = torch.tensor([ids])
+        out = model.generate(  # pyright: ignore[reportCallIssue]
+            given, attention_mask=torch.ones_like(given), do_sample=False, max_new_tokens=n, pad_token_id=0
+        )
+        new = out[0, len(ids) :].tolist()
+        at = next((i for i, id in enumerate(new) if id in ends), len(new))
+        written.append((ids, new[: at + 1]))
+    return written
+
+
+@torch.no_grad()
+def agreements(drafter: PreTrainedModel, texts: Sequence[Text], among: Sequence[int] | None = None) -> list[np.ndarray]:
+    "Of each text (tokens,) bool: where a drafter's most probable token, among some ids, is the one that was written."
+    found = []
+    for prompt, new in texts:
+        logits = drafter(input_ids=torch.tensor([prompt + new[:-1]]), use_cache=False).logits[0, len(prompt) - 1 :]
+        best = logits.argmax(-1) if among is None else torch.tensor(among)[logits[:, among].argmax(-1)]
+        found.append(best.numpy() == np.array(new))
+    return found
+
+
+@dataclass(frozen=True)
+class Accepted:
+    "What drafts of one length come to."
+
+    drafted: int
+    accepted: int
+    passes: int  # of the large model
+    tokens: int  # that were written
+
+    @property
+    def share(self) -> float:
+        "The part of the drafted tokens that was accepted."
+        return self.accepted / self.drafted
+
+    @property
+    def per_pass(self) -> float:
+        "Tokens that a pass of the large model writes."
+        return self.tokens / self.passes
+
+    def speedup(self, cost: float, check: float = 1.0) -> float:
+        "How many times as fast: by a drafter's step and a pass over a draft, in the large model's time for a token."
+        return self.tokens / (check * self.passes + cost * self.drafted)
+
+
+def accepted(agreed: Sequence[np.ndarray], length: int) -> Accepted:
+    "What drafts of a length come to; `agreed` is of each text (tokens,) bool."
+    drafted = taken = passes = 0
+    for text in agreed:
+        at = 0
+        while at < len(text):
+            ahead = text[at : at + length]
+            run = len(ahead) if ahead.all() else int(ahead.argmin())
+            drafted, taken, passes = drafted + len(ahead), taken + run, passes + 1
+            at += run + 1
+    return Accepted(drafted, taken, passes, sum(map(len, agreed)))
+
+
+def expected_tokens(alpha: float, length: int) -> float:
+    "Tokens that a pass of the large model writes, with drafts of a length of which each token is right by `alpha`."
+    return length + 1.0 if alpha == 1 else (1 - alpha ** (length + 1)) / (1 - alpha)
+
+
+def expected_speedup(alpha: float, length: int, cost: float) -> float:
+    "How many times as fast the large model writes, by the time of a drafter's step in passes of the large model."
+    return expected_tokens(alpha, length) / (length * cost + 1)
+
+
+def largest_cost(alpha: float, speedup: float = 1.0, longest: int = 32) -> float:
+    "What a drafter's step may cost, so that the large model writes so many times as fast; negative: nothing does."
+    return max((expected_tokens(alpha, length) / speedup - 1) / length for length in range(1, longest + 1))
+
+
+@torch.no_grad()
+def step_seconds(model: PreTrainedModel, clock: Callable[[], float] = time.process_time, tokens: int = 1) -> float:
+    "The fewest of six times in which a model with 64 tokens in its cache reads some more and computes the next one."
+    ids, seconds = torch.zeros(1, 64, dtype=torch.long), []
+    cache = model(input_ids=ids, use_cache=True).past_key_values
+    for _ in range(6):
+        start = clock()
+        model(input_ids=ids[:, :tokens], past_key_values=cache, use_cache=True).logits.argmax().item()
+        seconds.append(clock() - start)
+    return min(seconds)
+
+
+@contextlib.contextmanager
+def fewer_logits(model: PreTrainedModel, ids: Sequence[int] | None) -> Iterator[None]:
+    "Inside the block a model scores some tokens only (FR-Spec; Zhao et al. 2025); its input stays."
+    whole: Any = model.get_output_embeddings()
+    if ids is not None:
+        head = torch.nn.Linear(whole.in_features, len(ids), bias=False, device="meta")
+        head.weight = torch.nn.Parameter(whole.weight[torch.tensor(ids)].detach())
+        model.set_output_embeddings(head)
+    try:
+        yield
+    finally:
+        model.set_output_embeddings(whole)
+
+
+def frequent(tokenizer: PreTrainedTokenizerBase, texts: Mapping[str, str | Path]) -> dict[int, list[int]]:
+    "The most frequent tokens of texts, by their number."
+    parts = TokenizerFile(tokenizer)
+    counts = {language: parts.count(read_lines(file)) for language, file in texts.items()}
+    sizes = (n for n in SIZES if n < len(tokenizer))
+    return {n: most_frequent(parts, counts, TrimSettings(vocab_size=n)) for n in sizes}
+
+
+def measured(large: str | Path, drafters: Mapping[str, str | Path], folder: str | Path) -> Iterator[dict]:
+    "A row for each drafter, draft vocabulary and language; the large model drafts for itself too."
+    source, folder, texts = Source.open(large), Path(folder), {}
+    model = source.load().eval()
+    for language, n in PROMPTS.items():
+        asked = prompts(folder / f"ntrex/{language}.txt", n)
+        texts[language] = greedy_texts(model, source.tokenizer, asked, TOKENS)
+    maps = frequent(source.tokenizer, {language: folder / f"text/{language}.txt" for language in PROMPTS})
+    token, check = (step_seconds(model, tokens=n) for n in (1, LENGTH + 1))
+    yield from _of_drafter("itself", model, texts, maps, token, check / token)
+    for name, path in drafters.items():
+        yield from _of_drafter(name, Source.open(path).load().eval(), texts, maps, token, check / token)
+
+
+def _of_drafter(
+    name: str,
+    drafter: PreTrainedModel,
+    texts: Mapping[str, Sequence[Text]],
+    maps: Mapping[int, list[int]],
+    token_seconds: float,  # of the large model
+    check: float,  # its pass over a draft, in that time
+) -> Iterator[dict]:
+    chosen, costs = {0: None, **maps}, {}
+    for n, ids in chosen.items():
+        with fewer_logits(drafter, ids):
+            costs[n] = step_seconds(drafter) / token_seconds
+    for language, written in texts.items():
+        for n, ids in chosen.items():
+            agreed = agreements(drafter, written, ids)
+            told, alpha = accepted(agreed, LENGTH), float(np.concatenate(agreed).mean())
+            yield dict(
+                drafter=name,
+                vocabulary=n or "all",
+                language=language,
+                prompts=len(written),
+                tokens=told.tokens,
+                agreement=round(alpha, 4),
+                length=LENGTH,
+                accepted=round(told.share, 4),
+                per_pass=round(told.per_pass, 3),
+                per_pass_by_formula=round(expected_tokens(alpha, LENGTH), 3),
+                step=round(costs[n], 3),
+                speedup=round(told.speedup(costs[n]), 3),
+                check=round(check, 3),
+                speedup_with_check=round(told.speedup(costs[n], check), 3),
+            )
+
+
+_DRAFTING = """
+params.speculative.types = [xllamacpp.common_speculative_type.COMMON_SPECULATIVE_TYPE_DRAFT_SIMPLE]
+draft = params.speculative.draft
+draft.mparams.path, draft.n_max, draft.n_min, draft.p_min = {file!r}, {length}, 0, 0.0
+draft.cpuparams.n_threads = draft.cpuparams_batch.n_threads = given["threads"]
+"""
+
+
+@dataclass
+class Written:
+    "What llama.cpp wrote behind prompts."
+
+    ids: list[list[int]] = field(default_factory=list)
+    drafted: int = 0
+    accepted: int = 0
+    of_cpu: float = 0.0  # tokens a processor second, in which the prompts are read too
+
+
+def written_by_llama_cpp(large: str | Path, asked: Sequence[str], drafter: str | Path | None = None) -> Written:
+    "What a GGUF file writes behind prompts, with another one as its drafter; llama.cpp ignores one of other tokens."
+    told, more = Written(), _DRAFTING.format(file=str(drafter), length=LENGTH) if drafter else ""
+    with Llama(large, more=more) as model:
+        begun = sum(model.process.cpu_times()[:2])
+        for prompt in asked:
+            answer = model.complete(prompt, TOKENS)
+            told.ids.append(answer["tokens"])
+            told.drafted += answer["timings"].get("draft_n", 0)
+            told.accepted += answer["timings"].get("draft_n_accepted", 0)
+        told.of_cpu = sum(map(len, told.ids)) / max(
+            sum(model.process.cpu_times()[:2]) - begun, 0.01
+        )  # it is told in ticks
+    return told
+
+
+def measured_in_llama_cpp(large: str | Path, drafters: Mapping[str, str | Path], folder: str | Path) -> Iterator[dict]:
+    "A row for each drafter, on one thread; the large model drafts for itself too. Speeds: tokens a processor second."
+    asked = prompts(Path(folder, "ntrex/en.txt"), IN_LLAMA_CPP)
+    alone = written_by_llama_cpp(large, asked)
+    for name, file in {"itself": large, **drafters}.items():
+        helped = written_by_llama_cpp(large, asked, file)
+        yield dict(
+            drafter=name,
+            prompts=len(asked),
+            same_texts=sum(a == b for a, b in zip(alone.ids, helped.ids)),
+            length=LENGTH,
+            drafted=helped.drafted,
+            accepted=helped.accepted,
+            alone=round(alone.of_cpu, 2),
+            with_drafter=round(helped.of_cpu, 2),
+            speedup=round(helped.of_cpu / alone.of_cpu, 3),
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    "Write the rows to a file."
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("large", help="folder of a model, or a GGUF file; all models are of one kind")
+    parser.add_argument("data", help="folder with ntrex/LANGUAGE.txt (prompts) and text/LANGUAGE.txt (frequent tokens)")
+    parser.add_argument("out", help="a CSV file")
+    parser.add_argument("drafters", nargs="*", metavar="NAME=SMALL", help="models with the tokens of the large one")
+    given = parser.parse_args(arguments)
+    drafters, rows = dict(name.split("=", 1) for name in given.drafters), []
+    for row in (measured_in_llama_cpp if is_gguf(given.large) else measured)(given.large, drafters, given.data):
+        print(row, flush=True)
+        rows.append(row)
+        with open(given.out, "w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Small worlds for tests and benchmarks: texts, tokenizers, models, processes that are measured."""
