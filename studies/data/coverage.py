@@ -27,7 +27,7 @@ def unknown_tokens(
     return out
 
 
-def _overlapping(source: Vocab, target: Vocab) -> list[Token]:
+def overlapping(source: Vocab, target: Vocab) -> list[Token]:
     "The target's text tokens that the source has too."
     pairs = overlap(source, target, fuzzy=source.dialect != target.dialect)
     return [t for t in target if t.kind == "text" and pairs[t.id] >= 0]
@@ -41,7 +41,7 @@ def coverage(
     source, target = Vocab.of(source), Vocab.of(target)
     tokens = sum(t.kind == "text" for t in target)
     unknown = int(unknown_tokens(source.own_tokenizer, target).sum())
-    overlapping = len(_overlapping(source, target))
+    overlapping = len(overlapping(source, target))
     return {
         "tokens": tokens,
         "unknown": unknown,
@@ -66,5 +66,5 @@ def overlap_kinds(
     target: Vocab,
 ) -> pd.Series:  # a share for each of `KINDS`, 1 together; all 0 where nothing overlaps
     "The overlapping tokens by kind (Pfeiffer et al., 2021, Table 6)."
-    kinds = pd.Series([_kind(t.text) for t in _overlapping(source, target)], dtype=str)
+    kinds = pd.Series([_kind(t.text) for t in overlapping(source, target)], dtype=str)
     return kinds.value_counts(normalize=True).reindex(list(KINDS), fill_value=0.0).rename("share")
