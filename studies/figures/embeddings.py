@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -215,3 +216,29 @@ def group_map(
     groups = ", ".join(f"{SCRIPT_NAMES[script]} {position} {n}" for (script, position), n in counts.items())
     said = "Tokens of four groups overlap on two principal components, and are apart on the axes between the means"
     return described(fig, tokens, f"{said}: {groups}.", path)
+
+
+def token_planes(
+    tokens: pd.DataFrame,  # columns model, panel, script, position, x and y
+    by: Sequence[str] = ("script",),  # the columns that choose the colour, and the filling where there are two
+    path: str | Path | None = None,
+) -> Figure:
+    "Tokens on two components, a row of panels for each model: a colour for each script, filled at the start of a word."
+    use_style()
+    models, panels = (list(dict.fromkeys(tokens[column])) for column in ("model", "panel"))
+    scripts = list(dict.fromkeys(tokens.script))
+    size = (2.6 * len(panels) + 0.4, 2.6 * len(models) + 0.4)
+    fig, axes = plt.subplots(len(models), len(panels), squeeze=False, layout="constrained", figsize=size)
+    for (model, panel), part in tokens.groupby(["model", "panel"], sort=False):
+        ax = axes[models.index(model), panels.index(panel)]
+        for (script, position), points in part.groupby(["script", "position"], sort=False):
+            colour, filled = PALETTE[scripts.index(script)], "position" not in by or position == "word-initial"
+            name = ", ".join([SCRIPT_NAMES.get(script, script), position][: len(by)])
+            face = colour if filled else "none"
+            ax.scatter(points.x, points.y, s=TOKEN_SIZE / 2, facecolors=face, edgecolors=colour, alpha=0.7, label=name)
+        ax.set(title=f"{panel}, {model}" if len(models) > 1 else panel, xticks=[], yticks=[])
+        ax.grid(False)
+    shown = {text: mark for ax in axes.flat for mark, text in zip(*ax.get_legend_handles_labels())}
+    fig.legend(shown.values(), shown, loc="outside lower center", ncols=3)
+    said = f"Tokens on two principal components, panels {', '.join(panels)}; scripts: {', '.join(scripts)}."
+    return described(fig, tokens, said, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -17,7 +18,7 @@ COMPUTED: dict[str, Callable[[], pd.DataFrame]] = {}
 
 def computes(make: Callable[[], pd.DataFrame]) -> Callable[[], pd.DataFrame]:
     "Register what makes the numbers of a table, under its name."
-    COMPUTED[make.__name__] = make
+    COMPUTED[make.__name__] = cache(make)
     return make
 
 

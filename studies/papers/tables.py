@@ -94,7 +94,7 @@ class Exhibit(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: str  # such as Table 4
     title: str
-    kind: Literal["table", "matrices", "curves", "scatter", "costs", "presets"] = "table"
+    kind: Literal["table", "matrices", "curves", "scatter", "costs", "planes", "presets"] = "table"
     index: list[str] = ["method"]  # columns that name a row
     columns: list[str] = ["language"]  # columns that name a column
     printed: Numbers | None = None
@@ -250,6 +250,13 @@ class PaperTables:
         rows = self._both_axes(exhibit).rename(columns={"across": "flops"})
         return score_flops(rows, ylabel=exhibit.labels["y"])
 
+    def planes(self, exhibit: Exhibit) -> Figure:
+        "Tokens on two principal components, a row of panels for each model."
+        from studies.figures.embeddings import token_planes
+
+        points = pd.concat([rows.assign(model=side) for side, rows in self.sides(exhibit).items()])
+        return token_planes(points.astype({"x": float, "y": float}), by=exhibit.index)
+
     def presets(self, exhibit: Exhibit) -> pd.DataFrame:
         "The hyper-parameters that the paper prints, beside ours."
         rows = hyperparameters(self.paper).reset_index(names=["stage", "setup", "parameter"])
@@ -258,7 +265,7 @@ class PaperTables:
 
     def agreement(self, exhibit: Exhibit) -> Agreement | None:  # None where one side is missing
         "In how many pairs of rows, each averaged over its columns, ours have the paper's order."
-        if exhibit.kind != "table" or not (exhibit.printed and exhibit.ours):
+        if exhibit.kind != "table" or not (exhibit.printed and exhibit.ours) or exhibit.printed.value == "note":
             return None
         rows = self.long(exhibit)
         rows = rows[[not any(part.startswith("avg") for part in column) for column in rows.column]]
@@ -278,6 +285,6 @@ class PaperTables:
 
         exhibit = self.exhibits[name]
         only = f"**Scale paper only.** {exhibit.paper_only}" if exhibit.paper_only else ""
-        texts = filter(None, (self.sentence(exhibit), exhibit.note, only))
+        texts = [text for text in (self.sentence(exhibit), exhibit.note, only) if text]
         shown = [getattr(self, exhibit.kind)(exhibit)] if exhibit.kind == "presets" or self.sides(exhibit) else []
-        return [*shown, Markdown("\n\n".join(texts))]
+        return [*shown, *([Markdown("\n\n".join(texts))] if texts else [])]

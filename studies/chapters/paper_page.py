@@ -1,0 +1,32 @@
+"""The page of a paper's tables: which records it shows, and what it says at the top."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from studies.papers.tables import PaperTables
+from studies.records.recorded import fresh_rows, study_rows
+
+ONLY_PAPER, OURS, REAL = "scale paper only", "ours", "a pretrained model"
+
+
+def paper_tables(
+    paper: str,  # such as focus
+    scale: str = "mini",
+    records: str | Path = "",  # the folder of a chapter's records, for another scale than mini
+) -> PaperTables:
+    "Return a paper's tables beside the recorded study at scale mini, elsewhere beside the records of a run."
+    return PaperTables(paper, study_rows(paper) if scale == "mini" else fresh_rows(records, paper), scale)
+
+
+def overview(tables: PaperTables) -> pd.DataFrame:  # columns: exhibit, title, numbers, same order
+    "Return what stands beside each table and figure of the paper, and in how many pairs of rows the order is the same."
+    rows = []
+    for name, exhibit in tables.exhibits.items():
+        agreement = tables.agreement(exhibit)
+        beside = [OURS] * bool(exhibit.ours or exhibit.kind == "presets") + [REAL] * bool(exhibit.real)
+        same = f"{agreement.same} of {agreement.pairs}" if agreement and agreement.pairs else ""
+        rows.append((name, exhibit.title, " and ".join(beside) or ONLY_PAPER, same))
+    return pd.DataFrame(rows, columns=["", "what it shows", "beside the paper's numbers", "pairs of rows in its order"])
