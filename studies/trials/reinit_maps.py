@@ -33,6 +33,12 @@ RECIPES = {
 }
 
 
+def _frequent(vocab: Vocab) -> list[str]:
+    "The scripts that a vocabulary has most tokens of, the most frequent first, without marks that all scripts share."
+    counts = pd.Series([t.script for t in vocab if t.kind == "text" and t.script != "Zyyy"]).value_counts()
+    return list(counts.index[counts >= 2 * POINTS])
+
+
 def _points(panel: str, vocab: Vocab, plane: np.ndarray, scripts: Sequence[str], seed: int) -> pd.DataFrame:
     "A sample of the tokens of each script and position, at their places."
     tokens = [t for t in vocab if t.kind == "text" and t.script in scripts]
@@ -55,8 +61,8 @@ def reinit_maps(
     model, old = source.load(), Vocab.from_tokenizer(source.tokenizer)
     tokenizer = train_tokenizer_like(source.tokenizer, lines, size)
     new, vectors = Vocab.from_tokenizer(tokenizer), token_vectors(tokenizer, lines)
-    counts = pd.Series([t.script for t in old if t.kind == "text" and t.script != "Zyyy"]).value_counts()
-    scripts = list(counts.index[:SCRIPTS])
+    scripts = _frequent(new) + [script for script in _frequent(old) if script not in _frequent(new)]
+    scripts = scripts[:SCRIPTS]
     matrix = model.get_input_embeddings().weight.detach().float().numpy()
     pca = PCA(2, random_state=seed).fit(matrix[: len(old)])
     parts = [_points(SOURCE, old, pca.transform(matrix), scripts, seed)]
