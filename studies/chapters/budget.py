@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from studies.chapters.embedding_structure import StructureChapter
+from studies.chapters.focus import FocusChapter
+from studies.chapters.lesson import Lesson, Needs, each_once, source_shape
+from studies.chapters.mad_x import MadXChapter
+from studies.chapters.unks_everywhere import UnksChapter
+from studies.chapters.wechsel import WechselChapter
 from studies.data.availability import (
     TEXT_OF,
-    Adapter,
-    Datum,
     NothingLeft,
     compared_models,
     data_of,
     reachable_parameters,
-    tasks_with_data,
 )
 from studies.data.hub import where_is
 from studies.data.hub_sources import word_files
-from studies.data.presets import PAPER_PARAMETERS, PAPER_TEXT, languages_by_kind
+from studies.data.presets import PAPER_PARAMETERS, PAPER_TEXT
 from studies.papers.cells import (
     compare_cells,
-    focus_cells,
-    mad_x_curves,
-    mad_x_tables,
-    not_measured,
-    structure_cells,
-    unks_methods,
-    unks_tables,
-    wechsel_cells,
 )
 from studies.papers.costs import (
     MACHINES,
@@ -46,158 +39,14 @@ from studies.papers.costs import (
     memory_needed,
     shape_of,
 )
-from studies.papers.experiment import focus_methods
 from studies.papers.hyperparameters import hyperparameters
 from studies.papers.setups import SCALES, check_custom, scale_lapt, scale_models
-from studies.papers.store import Cell, with_needs
-from studies.papers.transfer import METHODS, Transfer, budget_cells, transfer_cells
 from vocab_lit.models.device import find_device
 from vocab_lit.tasks.settings import TASKS
 from vocab_lit.training.settings import LaptConfig
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass
-class Needs:
-    "What a chapter computes and reads."
-
-    cells: list[Cell]
-    languages: dict[str, list[str]]  # of text, and of each task
-    shapes: dict[str, Shape]  # of its source models
-    paper: str = ""  # whose hyper-parameters fine-tunings have
-    adapters: Iterable[str] = ()  # published ones, by folder or name
-    left_out: list[Datum | Adapter] = field(default_factory=list)  # what cannot be had
-
-
-def _shape(scale, preset, model=""):
-    return shape_of(model or scale_models(preset)[scale != "mini"])
-
-
-def _each(*given):  # languages, of text with spaces or plus signs between them
-    return list(dict.fromkeys(language for text in given for language in re.split(r"[\s+]+", text) if language))
-
-
-def _declared(*parts: dict[str, list[Cell]]) -> list[Cell]:
-    return list(chain.from_iterable(cells for part in parts for cells in part.values()))
-
-
-def _focus(
-    scale,
-    language,
-    seeds=0,
-    task_seeds=0,
-    steps=0,
-    vocab_size=0,
-    model="",
-    tasks="ner nli qa",
-    ner="",
-    nli="",
-    qa="",
-    dictionary="",
-    source_text="",
-    compare="",
-    **_,
-):
-    mini, given = scale == "mini", dict(ner=ner, nli=nli, qa=qa)
-    tasks = tasks_with_data("focus", scale, language, tasks.split(), given)
-    ways = focus_methods(mini or bool(dictionary), mini or bool(source_text))
-    cells = focus_cells(not_measured, scale, language, ways, tasks, seeds, task_seeds, steps, vocab_size)
-    read = [language] if scale == "custom" else _each(language, compare)
-    languages = dict(text=read, **{task.partition(":")[0]: [language] for task in tasks})
-    return Needs(_declared(cells), languages, {"": _shape(scale, "focus", model)}, "focus")
-
-
-def _embedding_structure(
-    scale,
-    language,
-    seeds=0,
-    steps=0,
-    vocab_size=0,
-    model="",
-    compare="",
-    mixed="",
-    family="",
-    syntax="qal qka",
-    pos="",
-    ner="",
-    **_,
-):
-    paper, mini, custom, tasks = "embedding-structure", scale == "mini", scale == "custom", dict(pos=pos, ner=ner)
-    languages = [language] if custom else _each(language, compare)
-    first = compare.split()[0] if mini else language
-    groups = [] if custom else [mixed, family]
-    asked = (languages, first, groups, syntax.split(), tasks, seeds, steps or 40 * mini, vocab_size)
-    read = _each(language, *(() if custom else (compare, mixed, family)))
-    cells = _declared(structure_cells(not_measured, scale, *asked))
-    return Needs(cells, dict.fromkeys(("text", *tasks), read), {"": _shape(scale, paper, model)}, paper)
-
-
-def _mad_x(
-    scale, language, seeds=0, steps=0, model="", kinds="", question_source="", questions="", vocabulary="", qa="", **_
-):
-    kind_of, options = languages_by_kind(kinds), dict(steps=steps or 80 * (scale == "mini"))
-    languages, questions = list(kind_of), questions.split() if scale != "custom" or qa else []
-    study = Transfer("", tuple(languages), scale, options, own_vocabulary=tuple(vocabulary.split()))
-    methods = [name for name, method in METHODS.items() if vocabulary or not method.recipe]
-    tables = mad_x_tables(scale, languages, methods, seeds, question_source, questions)
-    seen = [code for code, kind in kind_of.items() if "not seen" not in kind]
-    full = scale_lapt(scale, "mad-x-adapter", options["steps"]).steps
-    curves = mad_x_curves(language, languages, seen, full)
-    cells = [cell for asked in tables.values() for cell in transfer_cells(study, **asked)]
-    cells += budget_cells(study, **curves, full=dict.fromkeys(curves["targets"], full))
-    of_questions = _each(question_source, *questions)  # which have language adapters, too
-    read = dict(text=_each(*languages, *of_questions), ner=languages, qa=of_questions)
-    return Needs(cells, read, {"": _shape(scale, "mad-x", model)}, "mad-x")
-
-
-def _unks_everywhere(
-    scale,
-    language,
-    seeds=0,
-    steps=0,
-    vocab_size=0,
-    model="",
-    sources="",
-    targets="",
-    exchange_targets="",
-    task="ner",
-    tree_sources="",
-    tree_targets="",
-    source_adapters="",
-    **_,
-):
-    paper, shape = "unks-everywhere", _shape(scale, "unks-everywhere", model)
-    kinds, exchanged, tree_targets = (languages_by_kind(said) for said in (targets, exchange_targets, tree_targets))
-    sources, tree_sources = _each(sources), _each(tree_sources)
-    study = Transfer(
-        "",
-        (*sources, *kinds),
-        scale,
-        dict(steps=steps or 40 * (scale == "mini"), vocab_size=vocab_size),
-        own_vocabulary=(*kinds, *exchanged, *tree_targets),
-        paper=paper,
-        methods=unks_methods(shape.width),
-        published_adapters=source_adapters,
-    )
-    tables = unks_tables(scale, task, sources, kinds, list(exchanged), tree_sources, list(tree_targets), seeds)
-    cells = [cell for asked in tables.values() for cell in transfer_cells(study, **asked)]
-    runs = [run for cell in with_needs(cells) if cell.leaves for run in cell.measure.args[1:]]
-    text = _each(*sources, *kinds, *exchanged, *tree_sources, *tree_targets)
-    named = _each(*sources, *kinds, *exchanged)
-    read = {"text": text, task: named, "dp": [*tree_sources, *tree_targets]}
-    return Needs(cells, read, {"": shape}, paper, list(dict.fromkeys(filter(None, map(study.published, runs)))))
-
-
-def _wechsel(scale, language, seeds=0, steps=0, vocab_size=0, roberta="", gpt2="", medium="", low="", **_):
-    mini, custom, given = scale == "mini", scale == "custom", dict(gpt2=gpt2, roberta=roberta)
-    medium, low = (_each(language), []) if custom else (_each(medium, language), _each(low))
-    made = {name: not_measured for name, folder in given.items() if folder or not custom}
-    sizes = dict(steps=steps or 40 * mini, vocab_size=vocab_size)
-    cells = _declared(wechsel_cells(made, scale, language, medium, low, ("nli", "ner"), seeds, **sizes))
-    shapes = {name: _shape(scale, f"wechsel-{name}", given[name]) for name in made}
-    return Needs(cells, dict(text=_each(*medium, *low), nli=medium, ner=medium), shapes, "wechsel")
 
 
 def _compare(
@@ -215,25 +64,26 @@ def _compare(
     dictionary="",
     **_,
 ):
-    mini, source = scale == "mini", _shape(scale, "embedding-structure", model)
-    trained, made = (_each(language, compare), syntax.split()) if mini else ([language], [])
+    mini, source = scale == "mini", source_shape(scale, "embedding-structure", model)
+    trained, made = (each_once(language, compare), syntax.split()) if mini else ([language], [])
     given = () if mini else tuple(task for task, files in dict(pos=pos, dp=dp).items() if files)
     tasks = dict.fromkeys(made, ("pos", "dp")) | dict.fromkeys(trained, given)
-    beginnings = _each(language, beginnings) if mini else [language]
+    beginnings = each_once(language, beginnings) if mini else [language]
     asked = (beginnings, trained, tasks, seeds, mini or bool(dictionary), steps or 40 * mini, vocab_size)
     half = replace(source, layers=source.layers // 2, width=source.width // 2, inner=source.inner // 2)
-    cells = _declared(compare_cells(scale, *asked))
-    return Needs(cells, dict.fromkeys(("text", *given), _each(language)), {"": source, "half": half})
+    cells = [cell for part in compare_cells(scale, *asked).values() for cell in part]
+    return Needs(cells, dict.fromkeys(("text", *given), each_once(language)), {"": source, "half": half})
 
 
-_CHAPTERS: dict[str, Callable[..., Needs]] = {
-    "focus": _focus,
-    "embedding-structure": _embedding_structure,
-    "mad-x": _mad_x,
-    "unks-everywhere": _unks_everywhere,
-    "wechsel": _wechsel,
-    "compare": _compare,
-}
+_LESSONS: tuple[type[Lesson], ...] = (FocusChapter, StructureChapter, MadXChapter, UnksChapter, WechselChapter)
+
+
+def _planned(lesson: type[Lesson]) -> Callable[..., Needs]:
+    return lambda scale, language, **parameters: lesson.planned(language, scale, parameters).needs()
+
+
+CHAPTERS: dict[str, Callable[..., Needs]] = {lesson.paper: _planned(lesson) for lesson in _LESSONS}
+CHAPTERS["compare"] = _compare
 
 
 def needs(
@@ -244,8 +94,8 @@ def needs(
     **parameters,  # of the chapter
 ) -> Needs:
     "What a chapter computes and reads; `ValueError` where there is no such chapter."
-    if chapter not in _CHAPTERS:
-        raise ValueError(f"no chapter {chapter!r}; choose from {', '.join(_CHAPTERS)}")
+    if chapter not in CHAPTERS:
+        raise ValueError(f"no chapter {chapter!r}; choose from {', '.join(CHAPTERS)}")
     if scale not in SCALES:
         raise ValueError(f"scale {scale!r}: choose from {', '.join(SCALES)}")
     usual = dict.fromkeys(PAPER_PARAMETERS.get(chapter, ()), "")
@@ -254,7 +104,7 @@ def needs(
         found = reachable_parameters(chapter, scale, language, parameters, look, **asked)
     except NothingLeft:  # which a run ends with, and a plan lists
         found = reachable_parameters(chapter, scale, language, parameters, **asked)
-    made = _CHAPTERS[chapter](scale, language, **found.parameters)
+    made = CHAPTERS[chapter](scale, language, **found.parameters)
     made.left_out = [datum for data in found.left_out.values() for datum in data]
     return made
 

@@ -12,18 +12,21 @@ import pandas as pd
 from studies.chapters.lesson import (
     AFTER_TRAINING,
     Lesson,
+    Needs,
     after_training,
+    each_once,
     english_name,
     mean_and_range,
+    source_shape,
     trained_seen,
 )
 from studies.data.hub_sources import cldr_code
 from studies.figures.charts import loss_curves
 from studies.figures.embeddings import group_map
-from studies.papers.cells import paper_methods, source_gaussian, structure_cells
+from studies.papers.cells import not_measured, paper_methods, source_gaussian, structure_cells
 from studies.papers.experiment import Target, Targets
 from studies.papers.printed import published
-from studies.papers.store import CellStore, cell_stamp
+from studies.papers.store import Cell, CellStore, cell_stamp
 from studies.records.findings import page_table, standing, what_we_see
 from studies.records.summaries import LEVEL, starts
 from studies.trials.embedding_clusters import CLUSTERS, MAP, Clusters
@@ -65,16 +68,16 @@ class StructureChapter(Lesson):
     "The chapter's parameters, by their names, and what is measured with them."
 
     paper: ClassVar[str] = "embedding-structure"
-    model: str
-    text: str
-    pos: str
-    ner: str
-    language_model: str
-    vocab_size: int
-    compare: str
-    mixed: str
-    family: str
-    syntax: str
+    model: str = ""
+    text: str = ""
+    pos: str = ""
+    ner: str = ""
+    language_model: str = ""
+    vocab_size: int = 0
+    compare: str = ""
+    mixed: str = ""
+    family: str = ""
+    syntax: str = "qal qka"
 
     def reached(self) -> StructureChapter:
         sources = dict(corpus=self.corpus, pos=self.pos, ner=self.ner)
@@ -124,17 +127,28 @@ class StructureChapter(Lesson):
         sizes = (str(self.vocab_size), str(self.steps), str(self.max_lines))
         return cell_stamp(self.scale, self.model, self.text, self.corpus, self.pos, self.ner, *sizes)
 
-    def measure(self) -> StructureNumbers:
-        "Compute what is not recorded yet, the groups of languages of the recorded study among it; the numbers."
-        store, small, longer = CellStore(self.records, Workers(self.workers, self.cluster)), None, None
+    @property
+    def cells(self) -> list[Cell]:
+        "What is trained for the page, and for groups of languages of the recorded study."
+        small = longer = not_measured
         if self.scale == "mini":  # the constructed languages have fewer words
             small = Targets("mini", vocab_size=500, steps=self.lapt_steps, preset="embedding-structure")
             longer = Targets("mini", steps=3 * self.lapt_steps, preset="embedding-structure")
         groups = [] if self.scale == "custom" else [self.mixed, self.family]
         setting = (self.languages, self.first, groups, self.syntax.split(), self.tasks, self.seeds)
-        sizes = (self.lapt_steps, self.vocab_size, small, longer)
-        for cells in structure_cells(self.targets, self.scale, *setting, *sizes).values():
-            store.cells(cells, self.stamp)
+        made = structure_cells(self.targets, self.scale, *setting, self.lapt_steps, self.vocab_size, small, longer)
+        return [cell for cells in made.values() for cell in cells]
+
+    def needs(self) -> Needs:
+        "What the chapter trains and reads; nothing is loaded."
+        others = () if self.scale == "custom" else (self.compare, self.mixed, self.family)
+        read = dict.fromkeys(("text", "pos", "ner"), each_once(self.language, *others))
+        return Needs(self.cells, read, {"": source_shape(self.scale, self.paper, self.model)}, self.paper)
+
+    def measure(self) -> StructureNumbers:
+        "Compute what is not recorded yet, the groups of languages of the recorded study among it; the numbers."
+        store = CellStore(self.records, Workers(self.workers, self.cluster))
+        store.cells(self.cells, self.stamp)
         return StructureNumbers(self, store.frame(self.stamp).query("scale == @self.scale"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,9 +15,12 @@ from studies.chapters.lesson import (
     AFTER_TRAINING,
     SPACE,
     Lesson,
+    Needs,
     after_training,
+    each_once,
     english_name,
     mean_and_range,
+    source_shape,
     trained_seen,
 )
 from studies.data.availability import tasks_with_data
@@ -27,7 +31,7 @@ from studies.papers.adaptation import Adaptation
 from studies.papers.cells import focus_cells
 from studies.papers.experiment import Target, Targets, focus_methods
 from studies.papers.printed import published, unstack_in_order
-from studies.papers.store import CellStore, cell_stamp
+from studies.papers.store import Cell, CellStore, cell_stamp
 from studies.records.findings import page_table, standing, what_we_see
 from studies.records.summaries import LEVEL, STUDY, rows_of, starts
 from testkit.phrasebook import locales
@@ -70,19 +74,19 @@ class FocusChapter(Lesson):
     "The chapter's parameters, by their names, and what is measured with them."
 
     paper: ClassVar[str] = "focus"
-    model: str
-    text: str
-    dictionary: str
-    source_text: str
-    source_vectors: str
-    target_vectors: str
-    tasks: str
-    ner: str
-    nli: str
-    qa: str
-    task_seeds: int
-    vocab_size: int
-    compare: str
+    model: str = ""
+    text: str = ""
+    dictionary: str = ""
+    source_text: str = ""
+    source_vectors: str = ""
+    target_vectors: str = ""
+    tasks: str = "ner nli qa"
+    ner: str = ""
+    nli: str = ""
+    qa: str = ""
+    task_seeds: int = 0
+    vocab_size: int = 0
+    compare: str = ""
 
     def reached(self) -> FocusChapter:
         chapter = self
@@ -154,6 +158,19 @@ class FocusChapter(Lesson):
         "The tasks for which there are data."
         return tasks_with_data("focus", self.scale, self.language, self.tasks.split(), self.files)
 
+    def curves(self, ways: Mapping[str, Adaptation]) -> list[Cell]:
+        "The losses of methods in training, and their task scores."
+        asked = (self.language, ways, self.asked_tasks, self.seeds, self.task_seeds, self.steps, self.vocab_size)
+        return focus_cells(self.targets, self.scale, *asked)["curves"]
+
+    def needs(self) -> Needs:
+        "What the chapter trains and reads; nothing is loaded."
+        mini = self.scale == "mini"
+        ways = focus_methods(mini or bool(self.dictionary), mini or bool(self.source_text))
+        read = {"text": [self.language] if self.scale == "custom" else each_once(self.language, self.compare)}
+        read |= {task.partition(":")[0]: [self.language] for task in self.asked_tasks}
+        return Needs(self.curves(ways), read, {"": source_shape(self.scale, "focus", self.model)}, "focus")
+
     def measure(self) -> FocusNumbers:
         "Compute what is not recorded yet; the numbers."
         store = CellStore(self.records, Workers(self.workers, self.cluster))
@@ -162,9 +179,8 @@ class FocusChapter(Lesson):
                 for name in (name for name in self.starting if self._is_possible(name, code)):
                     key = dict(what="loss", language=code, method=name, seed=seed, scale=self.scale)
                     store.cell(key, partial(self._start_loss, code, self.starting[name], seed), self.stamp)
-        ways, tasks = self.ways(self.here), self.asked_tasks
-        asked = (self.targets, self.scale, self.language, ways, tasks, self.seeds, self.task_seeds)
-        store.cells(focus_cells(*asked, self.steps, self.vocab_size)["curves"], self.stamp)
+        ways = self.ways(self.here)
+        store.cells(self.curves(ways), self.stamp)
         rows = store.frame(self.stamp)
         rows = rows[(rows.scale == self.scale) & (rows.seed < self.seeds)]
         losses = rows[(rows.what == "loss") & rows.language.isin(self.languages)]

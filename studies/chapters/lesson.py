@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import pandas as pd
 from babel import Locale
 
-from studies.data.availability import reachable_parameters
+from studies.data.availability import Adapter, Datum, reachable_parameters
+from studies.papers.costs import Shape, shape_of
+from studies.papers.setups import scale_models
+from studies.papers.store import Cell
 from studies.records.findings import standing
 from studies.records.summaries import trained_starts
 from studies.trials.starts import TRAINING
@@ -20,19 +24,51 @@ DASH = "\N{WORD JOINER}–\N{WORD JOINER}"  # between the ends of a range, which
 
 
 @dataclass
+class Needs:
+    "What a chapter trains and reads."
+
+    cells: list[Cell]  # those that train
+    languages: dict[str, list[str]]  # of text, and of each task
+    shapes: dict[str, Shape]  # of its source models
+    paper: str = ""  # whose hyper-parameters fine-tunings have
+    adapters: Iterable[str] = ()  # published ones, by folder or name
+    left_out: list[Datum | Adapter] = field(default_factory=list)  # what cannot be had
+
+
+def source_shape(scale: str, preset: str, model: str = "") -> Shape:
+    "The size of a chapter's source model: of a folder or name, or the scale's own."
+    return shape_of(model or scale_models(preset)[scale != "mini"])
+
+
+def each_once(*given: str) -> list[str]:
+    "Languages of texts with spaces or plus signs between them, in order."
+    return list(dict.fromkeys(language for text in given for language in re.split(r"[\s+]+", text) if language))
+
+
+@dataclass
 class Lesson:
-    "A chapter's parameters, by their names."
+    "A chapter's parameters, by their names: what it trains follows from them, whether it runs or is planned."
 
     paper: ClassVar[str]  # the chapter's name
     language: str
-    scale: str
-    corpus: str
-    max_lines: int
-    seeds: int
-    steps: int
-    workers: int
-    cluster: str
-    records: str
+    scale: str = "mini"
+    corpus: str = ""
+    max_lines: int = 0
+    seeds: int = 0
+    steps: int = 0
+    workers: int = 0
+    cluster: str = ""
+    records: str = ""
+
+    @classmethod
+    def planned(cls, language: str, scale: str, parameters: Mapping[str, Any]) -> Self:
+        "The chapter with those of some parameters that it has, and the defaults of the others."
+        known = {one.name for one in fields(cls)} - {"language", "scale"}
+        return cls(language, scale, **{name: value for name, value in parameters.items() if name in known})
+
+    def needs(self) -> Needs:
+        "What the chapter trains and reads; nothing is loaded."
+        raise NotImplementedError
 
     @classmethod
     def of(
@@ -40,7 +76,7 @@ class Lesson:
         names: Mapping[str, Any],  # of a notebook, as `globals()` gives them
     ) -> Self:
         "The chapter with the parameters of a notebook; what cannot be reached is told, and left out."
-        return cls(**{field.name: names[field.name] for field in fields(cls)}).reached()
+        return cls(**{one.name: names[one.name] for one in fields(cls)}).reached()
 
     def reached(self) -> Self:
         "The same with what can be reached."

@@ -8,20 +8,23 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
-from studies.chapters.lesson import Lesson, english_name
+from studies.chapters.lesson import Lesson, Needs, each_once, english_name, source_shape
 from studies.data.availability import check_models
 from studies.data.presets import languages_by_kind
 from studies.figures.charts import score_curves
 from studies.papers.cells import mad_x_curves, mad_x_tables
 from studies.papers.printed import published
+from studies.papers.setups import scale_lapt
 from studies.papers.transfer import (
     METHODS,
     WIRINGS,
     Transfer,
+    budget_cells,
     learn_languages,
     required_runs,
     transfer,
     transfer_by_steps,
+    transfer_cells,
 )
 from studies.records.findings import page_table, standing, what_we_see
 from studies.records.recorded import study_rows
@@ -51,14 +54,14 @@ class MadXChapter(Lesson):
     "The chapter's parameters, by their names, and what is measured with them."
 
     paper: ClassVar[str] = "mad-x"
-    kinds: str
-    question_source: str
-    questions: str
-    vocabulary: str
-    model: str
-    text: str
-    ner: str
-    qa: str
+    kinds: str = ""
+    question_source: str = ""
+    questions: str = ""
+    vocabulary: str = ""
+    model: str = ""
+    text: str = ""
+    ner: str = ""
+    qa: str = ""
 
     def reached(self) -> MadXChapter:
         sources = dict(corpus=self.corpus, ner=self.ner, qa=self.qa)
@@ -100,19 +103,43 @@ class MadXChapter(Lesson):
             workers=Workers(self.workers, self.cluster),
         )
 
+    @property
+    def methods(self) -> list[str]:
+        "Those that are compared; ours alone where languages get a vocabulary of their own."
+        return [name for name, method in METHODS.items() if self.vocabulary or not method.recipe]
+
+    @cached_property
+    def tables(self) -> dict[str, dict]:
+        "Arguments of `transfer` for each table."
+        questions = self.questions.split() if self.scale != "custom" or self.qa else []
+        asked = (list(self.kind_of), self.methods, self.seeds, self.question_source, questions)
+        return mad_x_tables(self.scale, *asked)
+
+    def curves(self, full: int) -> dict[str, Any]:  # full: steps of an adapter
+        "Arguments of `transfer_by_steps`."
+        seen = [code for code, kind in self.kind_of.items() if "not seen" not in kind]
+        return mad_x_curves(self.language, list(self.kind_of), seen, full)
+
+    def needs(self) -> Needs:
+        "What the chapter trains and reads; nothing is loaded."
+        full = scale_lapt(self.scale, "mad-x-adapter", self.options["steps"]).steps
+        curves = self.curves(full)
+        cells = [cell for asked in self.tables.values() for cell in transfer_cells(self.study, **asked)]
+        cells += budget_cells(self.study, **curves, full=dict.fromkeys(curves["targets"], full))
+        languages = list(self.kind_of)
+        asked = self.tables.get("questions", dict(sources=[self.question_source], targets=[]))
+        questions = each_once(*asked["sources"], *asked["targets"])  # which have language adapters, too
+        read = dict(text=each_once(*languages, *questions), ner=languages, qa=questions)
+        return Needs(cells, read, {"": source_shape(self.scale, self.paper, self.model)}, self.paper)
+
     def measure(self) -> MadXNumbers:
         "Compute what is not recorded yet; the numbers."
         languages = list(self.kind_of)
         check_models("mad-x", self.scale, languages)
-        methods = [name for name, method in METHODS.items() if self.vocabulary or not method.recipe]
-        questions = self.questions.split() if self.scale != "custom" or self.qa else []
-        tables = mad_x_tables(self.scale, languages, methods, self.seeds, self.question_source, questions)
-        learn_languages(self.study, required_runs(self.study, methods, languages, languages))
-        measured = {name: transfer(self.study, **given) for name, given in tables.items() if given["methods"]}
+        learn_languages(self.study, required_runs(self.study, self.methods, languages, languages))
+        measured = {name: transfer(self.study, **given) for name, given in self.tables.items() if given["methods"]}
         scores = pd.concat([measured[name] for name in ("names", "once") if name in measured], ignore_index=True)
-        seen = [code for code, kind in self.kind_of.items() if "not seen" not in kind]
-        full = self.study.target(self.language, True).lapt_config.steps
-        curves = transfer_by_steps(self.study, **mad_x_curves(self.language, languages, seen, full))
+        curves = transfer_by_steps(self.study, **self.curves(self.study.target(self.language, True).lapt_config.steps))
         return MadXNumbers(self, scores.replace({"method": RENAMED}), measured["wirings"], curves)
 
 

@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from studies.chapters.lesson import Lesson, english_name, mean_and_range
+from studies.chapters.lesson import Lesson, Needs, each_once, english_name, mean_and_range, source_shape
 from studies.data.coverage import coverage
 from studies.data.presets import PAPER_PARAMETERS, languages_by_kind
 from studies.figures.charts import loss_curves
 from studies.figures.style import INK, PALETTE, described, plt, use_style
 from studies.papers.cells import correlated_kinds, unks_methods, unks_tables
+from studies.papers.costs import Shape
 from studies.papers.printed import published
-from studies.papers.transfer import UNKS, Transfer, transfer
+from studies.papers.store import with_needs
+from studies.papers.transfer import UNKS, Transfer, transfer, transfer_cells
 from studies.records.findings import page_table, standing, what_we_see
 from studies.records.summaries import starts
 from studies.trials.real_topics import AS_IT_COMES, TABLE
 from testkit.constructed import LANGUAGES
-from vocab_lit.models.source import load_model
 from vocab_lit.runs.grid import Workers
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.vocab import fit
@@ -60,18 +61,18 @@ class UnksChapter(Lesson):
     "The chapter's parameters, by their names, and what is measured with them."
 
     paper: ClassVar[str] = "unks-everywhere"
-    sources: str
-    targets: str
-    exchange_targets: str
-    task: str
-    tree_sources: str
-    tree_targets: str
-    model: str
-    text: str
-    ner: str
-    dp: str
-    source_adapters: str
-    vocab_size: int
+    sources: str = ""
+    targets: str = ""
+    exchange_targets: str = ""
+    task: str = "ner"
+    tree_sources: str = ""
+    tree_targets: str = ""
+    model: str = ""
+    text: str = ""
+    ner: str = ""
+    dp: str = ""
+    source_adapters: str = ""
+    vocab_size: int = 0
 
     def reached(self) -> UnksChapter:
         sources = {name: getattr(self, name) for name in ("corpus", "task", "ner", "dp")}
@@ -113,8 +114,12 @@ class UnksChapter(Lesson):
             published_adapters=self.source_adapters,
             workers=Workers(self.workers, self.cluster),
         )
-        width = load_model(bare.target(everywhere[0]).setup.model).config.hidden_size
-        return replace(bare, methods=unks_methods(width))
+        return replace(bare, methods=unks_methods(self.shape.width))
+
+    @property
+    def shape(self) -> Shape:
+        "The size of the source model."
+        return source_shape(self.scale, self.paper, self.model)
 
     @cached_property
     def tables(self) -> dict[str, dict]:
@@ -139,6 +144,17 @@ class UnksChapter(Lesson):
         key = dict(what="coverage", language=code, scale=self.scale)
         record = self.study.study.cell(key, partial(self._measured_shares, code), self.study.stamp)
         return {value["metric"]: value["value"] for value in record["values"]}
+
+    def needs(self) -> Needs:
+        "What the chapter trains and reads; nothing is loaded."
+        cells = [cell for asked in self.tables.values() for cell in transfer_cells(self.study, **asked)]
+        runs = [run for cell in with_needs(cells) if cell.leaves for run in cell.measure.args[1:]]
+        exchanged, trees = (list(languages_by_kind(said)) for said in (self.exchange_targets, self.tree_targets))
+        sources, tree_sources = each_once(self.sources), each_once(self.tree_sources)
+        named = each_once(*sources, *self.kinds, *exchanged)
+        read = {"text": each_once(*named, *tree_sources, *trees), self.task: named, "dp": [*tree_sources, *trees]}
+        adapters = list(dict.fromkeys(filter(None, map(self.study.published, runs))))
+        return Needs(cells, read, {"": self.shape}, self.paper, adapters)
 
     def measure(self) -> UnksNumbers:
         "Compute what is not recorded yet; the numbers."

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from studies.chapters.lesson import AFTER_TRAINING, Lesson, after_training, english_name, mean_and_range, trained_seen
+from studies.chapters.lesson import (
+    AFTER_TRAINING,
+    Lesson,
+    Needs,
+    after_training,
+    each_once,
+    english_name,
+    mean_and_range,
+    source_shape,
+    trained_seen,
+)
 from studies.data.availability import check_models
 from studies.data.hub import hub_model
 from studies.figures.charts import loss_curves
@@ -59,18 +69,18 @@ class WechselChapter(Lesson):
     "The chapter's parameters, by their names, and what is measured with them."
 
     paper: ClassVar[str] = "wechsel"
-    medium: str
-    low: str
-    roberta: str
-    gpt2: str
-    text: str
-    source_text: str
-    source_vectors: str
-    target_vectors: str
-    dictionary: str
-    nli: str
-    ner: str
-    vocab_size: int
+    medium: str = ""
+    low: str = ""
+    roberta: str = ""
+    gpt2: str = ""
+    text: str = ""
+    source_text: str = ""
+    source_vectors: str = ""
+    target_vectors: str = ""
+    dictionary: str = ""
+    nli: str = ""
+    ner: str = ""
+    vocab_size: int = 0
 
     def reached(self) -> WechselChapter:
         chapter = self.within_reach(dict(corpus=self.corpus), "medium", "low", "seeds")
@@ -160,6 +170,15 @@ class WechselChapter(Lesson):
             self._baseline,
         )
         return [cell for cells in made.values() for cell in cells]
+
+    def needs(self) -> Needs:
+        "What the chapter trains and reads; nothing is loaded."
+        folders = dict(gpt2=self.gpt2, roberta=self.roberta)
+        shapes = {
+            name: source_shape(self.scale, f"wechsel-{name}", folders[name]) for name in folders if name in self.targets
+        }
+        text = each_once(*self.languages, *self.low_languages)
+        return Needs(self.cells, dict(text=text, nli=self.languages, ner=self.languages), shapes, self.paper)
 
     def measure(self) -> WechselNumbers:
         "Compute what is not recorded yet; the numbers."

@@ -41,13 +41,13 @@ def coverage(
     source, target = Vocab.of(source), Vocab.of(target)
     tokens = sum(t.kind == "text" for t in target)
     unknown = int(unknown_tokens(source.own_tokenizer, target).sum())
-    overlapping = len(overlapping(source, target))
+    shared = len(overlapping(source, target))
     return {
         "tokens": tokens,
         "unknown": unknown,
-        "overlapping": overlapping,
+        "overlapping": shared,
         "unknown share": unknown / max(tokens, 1),
-        "overlapping share": overlapping / max(tokens, 1),
+        "overlapping share": shared / max(tokens, 1),
     }
 
 

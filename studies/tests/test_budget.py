@@ -9,7 +9,7 @@ import pytest
 from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
 
 import vocab_lit
-from studies.chapters.budget import _CHAPTERS, loads, needs, on_this_machine, plan
+from studies.chapters.budget import CHAPTERS, loads, needs, on_this_machine, plan
 from studies.data.hub_sources import MODELS
 from studies.papers.cells import scored_steps
 from studies.papers.costs import (
@@ -184,7 +184,7 @@ def test_loads_are_those_of_the_chapters_own_loops():
     assert five["fine-tuning, qa"] == 3 and five["fine-tuning, qa, adapters"] == 2 * 3
     short = loads("focus", "sw", "mini", steps=10)[1]
     assert short.steps == 10 and short.tokens == 10 * 16 * 72
-    for chapter in _CHAPTERS:
+    for chapter in CHAPTERS:
         for scale in ("mini", "paper"):
             assert all(load.runs > 0 and load.flops > 0 for load in loads(chapter, "sw", scale))
     with pytest.raises(ValueError, match="no chapter 'no'; choose from focus"):
@@ -197,7 +197,7 @@ def test_parameters_have_the_chapters_names_and_defaults():
     import inspect
 
     book = Path(vocab_lit.__file__).parents[1] / "book"
-    for chapter, count in _CHAPTERS.items() if book.is_dir() else ():
+    for chapter, count in CHAPTERS.items() if book.is_dir() else ():
         cell = next(
             "".join(c["source"])
             for c in json.loads((book / f"{chapter}.ipynb").read_text(encoding="utf-8"))["cells"]
