@@ -40,14 +40,14 @@ class Anew:
     drawn: set[tuple[str, str]]  # of them, what is computed
     offered: set[tuple[str, str]] = field(default_factory=set)
 
-    def read(self, read, store: CellStore, key: Mapping, mark: str = "") -> dict | None:
+    def read(self, read, store: CellStore, key: Mapping, fingerprint: str = "") -> dict | None:
         "The record of a cell, as a `CellStore` reads it; one that is kept is laid down first, once."
         path = store.path(key)
         name = (path.parent.name, path.name)
         if name in self.kept and name not in self.drawn | self.offered:
             self.offered.add(name)
-            self.lay(path, mark)
-        return read(store, key, mark)
+            self.lay(path, fingerprint)
+        return read(store, key, fingerprint)
 
     def lay(self, path: Path, mark: str) -> None:
         "Put a kept record down with another fingerprint."
@@ -59,7 +59,7 @@ class Anew:
     def in_place(self) -> Iterator[None]:
         "Inside the block each `CellStore` reads so."
         read = CellStore.read
-        CellStore.read = lambda store, key, mark="": self.read(read, store, key, mark)
+        CellStore.read = lambda store, key, fingerprint="": self.read(read, store, key, fingerprint)  # pyright: ignore
         try:
             yield
         finally:

@@ -22,7 +22,7 @@ from studies.data.presets import (
     task_and_set,
 )
 from vocab_lit.text.errors import import_extra
-from vocab_lit.text.files import hub_name, in_mirror, why_not
+from vocab_lit.text.files import hub_error_reason, hub_name, in_mirror
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,9 +117,9 @@ def state_of(
     try:
         return _on_hub(source, language)
     except GatedRepoError as e:
-        return State(False, why_not(f"datasets/{source.name}", e))
+        return State(False, hub_error_reason(f"datasets/{source.name}", e))
     except Exception as e:  # the client's own, and those of the network, of which there are many classes
-        return State(False, why_not(source.name, e))
+        return State(False, hub_error_reason(source.name, e))
 
 
 def state_of_adapter(

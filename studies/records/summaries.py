@@ -71,7 +71,7 @@ def seeds_of(rows: pd.DataFrame) -> str:
 
 def scope_of_pass() -> str:
     "What to say of the trial of one pass, in brackets."
-    return f"{seeds_of(rows_of(ONE_PASS)).removesuffix(')')}, line ends learnt and scored)"
+    return f"{seeds_of(rows_of(ONE_PASS)).removesuffix(')')}, line ends scored)"
 
 
 @cache

@@ -78,9 +78,9 @@ _NOT_LETTERS = regex.compile(r"[^\p{L}\p{M}]+")
 class _Hashes:
     "A set of numbers of 64 bits, signed, in a temporary file of which a part is in memory."
 
-    def __init__(self):
+    def __init__(self, cache: int = 65536):  # KiB that are kept in memory
         self.table = sqlite3.connect("", isolation_level=None)
-        self.table.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536")
+        self.table.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -{cache}")
         self.table.execute("CREATE TABLE hashes (hash INTEGER PRIMARY KEY)")
         self.table.execute("BEGIN")
 
