@@ -309,7 +309,8 @@ def replace_vocabulary(
     notes = _move_ids(model, source, target, names)
     state = model.state_dict(keep_vars=True)
     for name, shape in tensor_shapes(type(model), model.config).items():  # nothing has been written yet
-        assert name in state and state[name].shape == shape, f"{name} does not have the shape {shape}"
+        if name not in state or state[name].shape != shape:
+            raise UserError(f"{name} does not have the shape {shape} that a {type(model).__name__} needs")
     # texts are cut to what the model takes; a tokenizer that sets no limit has the source's
     tokenizer, old_tokenizer = target.own_tokenizer, source.own_tokenizer
     if tokenizer.model_max_length > 10**9:
