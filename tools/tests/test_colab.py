@@ -200,7 +200,7 @@ def imported_by(module):
     "The modules that a module of this repository imports; none for others."
     file = checkout() / module.replace(".", "/")
     file = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
-    if module.split(".")[0] not in ("vocab_lit", "studies") or not file.is_file():
+    if module.split(".")[0] not in ("vocab_lit", "studies", "testkit") or not file.is_file():
         return []
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
     return imported(file.read_text(encoding="utf-8"), package)

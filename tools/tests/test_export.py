@@ -112,7 +112,7 @@ def test_an_output_is_found_by_notebook_and_cell_and_cleaning_keeps_tags(repo):
 def copied(tmp_path):
     "The library and its contracts, apart from the repository."
     root = checkout()
-    for package in ("vocab_lit", "studies", "benchmarks", "tools"):
+    for package in ("vocab_lit", "testkit", "studies", "benchmarks", "tools"):
         shutil.copytree(root / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "tests"))
     shutil.copy(root / "pyproject.toml", tmp_path)
     return tmp_path
@@ -136,6 +136,6 @@ def test_a_later_room_a_circle_in_a_room_and_the_workshop_break_the_contracts_al
         with (copied / "vocab_lit" / f"{importing.replace('.', '/')}.py").open("a", encoding="utf-8") as module:
             module.write(f"\n\ndef look_up():\n    from {package} import {name}\n")
     broken = lint_imports(copied)
-    assert broken.returncode == 1 and "3 broken" in broken.stdout
+    assert broken.returncode == 1 and "4 broken" in broken.stdout
     assert "vocab_lit.text.corpus -> vocab_lit.training.lapt" in broken.stdout
     assert "vocab_lit.text.corpus -> tools.status" in broken.stdout
