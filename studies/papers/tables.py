@@ -106,6 +106,7 @@ class Exhibit(BaseModel):
     says: Sentences | None = None
     note: str = ""  # what has to be known to compare
     paper_only: str = ""  # why scale mini has no numbers for it
+    no_cell: str = ""  # what of it no cell computes; its records are those of an earlier chapter
     labels: dict[str, str] = {}  # of the axes x and y
     logarithmic: bool = False
 
@@ -168,6 +169,12 @@ class PaperTables:
     def exhibits(self) -> dict[str, Exhibit]:
         "All tables and figures, by name."
         return {exhibit.name: exhibit for exhibit in read_exhibits(self.paper)}
+
+    @property
+    def dates(self) -> str:
+        "The days on which the records were made."
+        days = sorted(set(self.records.get("date", pd.Series(dtype=str))))
+        return " to ".join(dict.fromkeys([days[0], days[-1]])) if days else "another run"
 
     def _source(self, numbers: Numbers) -> pd.DataFrame:
         if numbers.computed:
@@ -285,6 +292,10 @@ class PaperTables:
 
         exhibit = self.exhibits[name]
         only = f"**Scale paper only.** {exhibit.paper_only}" if exhibit.paper_only else ""
-        texts = [text for text in (self.sentence(exhibit), exhibit.note, only) if text]
+        old = (
+            f"**Recorded earlier.** No cell of the chapter computes {exhibit.no_cell} now; ours are from {self.dates}."
+        )
+        texts = (self.sentence(exhibit), exhibit.note, old if exhibit.no_cell else "", only)
+        texts = [text for text in texts if text]
         shown = [getattr(self, exhibit.kind)(exhibit)] if exhibit.kind == "presets" or self.sides(exhibit) else []
         return [*shown, *([Markdown("\n\n".join(texts))] if texts else [])]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from studies.chapters.budget import needs, plan
+from studies.chapters.printed_states import states_table, table_states
 from studies.data.availability import (
     _languages,
     _without,
@@ -23,7 +24,6 @@ from studies.data.availability import (
 from studies.data.hub import hub_lines, hub_splits
 from studies.data.hub_sources import DEFAULTS, SOURCES
 from studies.data.presets import PAPER_PARAMETERS, data_set
-from studies.papers.printed_states import states_table, table_states
 from studies.papers.setups import get_setup
 from studies.tests.hub_server import serve
 

@@ -9,6 +9,7 @@ from studies.data.availability import Datum, data_of, state_of
 from studies.data.hub_sources import SOURCES, get_source, word_files
 from studies.data.presets import PAPER_TEXT
 from studies.papers.printed import PAPER_NAMES, published
+from studies.papers.tables import read_exhibits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,18 +63,30 @@ def _notes(paper: str, table: str, language: str, needed: list[Datum]) -> Iterab
         yield "without the methods that need word vectors, which nobody has published"
 
 
-def table_states() -> pd.DataFrame:  # columns chapter, table, data set, language, state (runs, left out), why
-    "Every table and language that the papers print results of, and whether scale paper computes it."
+def _lost(paper: str) -> dict[str, str]:
+    "What of each table no cell computes at scale paper, by the table's number."
+    exhibits = {exhibit.name.replace("Figure ", "F").split()[-1]: exhibit for exhibit in read_exhibits(paper)}
+    found = {name: exhibit.no_cell for name, exhibit in exhibits.items() if exhibit.no_cell}
+    return found | {name: "it" for name, exhibit in exhibits.items() if exhibit.ours and exhibit.ours.computed}
+
+
+def table_states() -> pd.DataFrame:
+    """Return every table and language that the papers print results of, and whether scale paper computes it.
+
+    Columns are chapter, table, data set, language, state (runs, runs in part, left out) and why.
+    """
     import pandas as pd
 
     rows = []
     for paper, tables in RESULTS.items():
+        lost = _lost(paper)
         for table in tables.split():
             for language, data_set in _printed(paper, table):
                 needed = _read(paper, language, data_set)
                 missing = [f"{datum.what}: {datum.state.where}" for datum in needed if not datum.state.there]
-                why = "; ".join(missing or _notes(paper, table, language, needed))
-                state = "left out" if missing else "runs"
+                without = [f"no cell computes {lost[table]}"] if table in lost else []
+                why = "; ".join(missing or [*without, *_notes(paper, table, language, needed)])
+                state = "left out" if missing else "runs in part" if without else "runs"
                 rows.append((paper, table, data_set or PAPER_TEXT[paper].corpus_of(language), language, state, why))
     return pd.DataFrame(rows, columns=["chapter", "table", "data set", "language", "state", "why"])
 
