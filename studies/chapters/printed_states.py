@@ -86,7 +86,8 @@ def table_states() -> pd.DataFrame:
                 missing = [f"{datum.what}: {datum.state.where}" for datum in needed if not datum.state.there]
                 without = [f"no cell computes {lost[table]}"] if table in lost else []
                 why = "; ".join(missing or [*without, *_notes(paper, table, language, needed)])
-                state = "left out" if missing else "runs in part" if without else "runs"
+                runs = "runs in part" if without else "runs"
+                state = "left out" if missing else runs
                 rows.append((paper, table, data_set or PAPER_TEXT[paper].corpus_of(language), language, state, why))
     return pd.DataFrame(rows, columns=["chapter", "table", "data set", "language", "state", "why"])
 
