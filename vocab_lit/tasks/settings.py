@@ -119,8 +119,8 @@ def _defaults(setting: str) -> str:
 
 
 _PAPERS = [f"{paper} ({', '.join(tasks)})" for paper, tasks in papers().items()]
-_USUAL = _tasks_by(next(iter(task.papers)) for task in TASKS.values())  # the paper that has a task's defaults
-_USUAL_PAPERS = [f"{paper} for {' and '.join(names)}" for paper, names in _USUAL.items()]
+_USUAL = _tasks_by(next(iter(task.papers), "") for task in TASKS.values())  # the paper that has a task's defaults
+_USUAL_PAPERS = [f"{paper} for {' and '.join(names)}" for paper, names in _USUAL.items() if paper]
 _ADAPTERS_OF = "mad-x"  # the paper whose settings adapters take by default
 
 # %% ../../nbs/07_tasks/07_settings.ipynb #2e502d5e

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from transformers.modeling_outputs import BaseModelOutput
 
 # %% auto #0
-__all__ = ['head_logits', 'lm_loss', 'label_positions', 'in_mode', 'heldout_loss', 'answering_with_loss',
+__all__ = ['head_logits', 'label_positions', 'lm_loss', 'in_mode', 'heldout_loss', 'answering_with_loss',
            'activations_recomputed', 'random_state_restored']
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #18d3ac54
@@ -142,6 +142,20 @@ def _loss_in_parts(
             del z, z_gradient  # before the next part has its own
     return cast("torch.Tensor", _WithGradients.apply(loss, [hidden_gradient, *gradients.values()], hidden, *gradients))
 
+# %% ../../nbs/06_training/02_lm_loss.ipynb #98f965b8
+def _targets(labels: torch.Tensor, masked: bool) -> torch.Tensor:  # flat
+    "Return what is predicted at each position: its label, or in a causal model that of the next token."
+    return (labels if masked else F.pad(labels[:, 1:], (0, 1), value=-100)).flatten()
+
+
+def label_positions(labels: torch.Tensor, masked: bool) -> torch.Tensor:  # (k,) positions in the flattened batch
+    """Return the labelled positions in their order.
+
+    labels: (n, length) target ids, -100 for no target
+    masked: whether the model is a masked one
+    """
+    return (_targets(labels, masked) != -100).nonzero()[:, 0]
+
 # %% ../../nbs/06_training/02_lm_loss.ipynb #c0eed4f0
 def lm_loss(
     model: PreTrainedModel,
@@ -179,20 +193,6 @@ def lm_loss(
         trained = [p for p in model.parameters() if p.requires_grad]
         loss = _loss_in_parts(logits, hidden, targets, size, model.get_output_embeddings(), trained)
     return loss if reduction == "sum" else loss / len(positions)
-
-# %% ../../nbs/06_training/02_lm_loss.ipynb #98f965b8
-def _targets(labels: torch.Tensor, masked: bool) -> torch.Tensor:  # flat
-    "Return what is predicted at each position: its label, or in a causal model that of the next token."
-    return (labels if masked else F.pad(labels[:, 1:], (0, 1), value=-100)).flatten()
-
-
-def label_positions(labels: torch.Tensor, masked: bool) -> torch.Tensor:  # (k,) positions in the flattened batch
-    """Return the labelled positions in their order.
-
-    labels: (n, length) target ids, -100 for no target
-    masked: whether the model is a masked one
-    """
-    return (_targets(labels, masked) != -100).nonzero()[:, 0]
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #78646a2c
 @contextlib.contextmanager
