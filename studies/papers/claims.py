@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 EXACT = ("every", "count", "between")
-KEYS = ("better", "than", "rises", "falls", "with", "more_than", "sides", "over", "lower", "by", "as", *EXACT)
+KEYS = ("better", "than", "rises", "falls", "with", "more_than", "sides", "over", "lower", "by", "as", "less_std", *EXACT)
 TABLES = ("table", "setup", "method", "language", "task", "dataset", "metric")  # columns of the papers' numbers
 
 
@@ -353,6 +353,8 @@ def judge(
     if rows.empty:
         return out
     rows = _comparable(rows, predicate)
+    if predicate.get("less_std"):  # as a table's caption compares: the mean less the standard deviation
+        rows = rows.assign(value=rows.value - rows["std"].fillna(0))
     evidence = (_correlation if "with" in predicate else _comparison)(rows, predicate)
     out |= dict(pairs=len(evidence.pairs), **_extent(rows, predicate, evidence.pairs))
     if not all(map(len, evidence.samples)):

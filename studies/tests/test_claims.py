@@ -206,13 +206,10 @@ def test_verdicts_on_the_published_numbers_are_those_that_were_found_by_hand(all
     claims = all_claims.claims
     theirs = paper_verdicts.theirs
     said = theirs[theirs.source == "published"].set_index("id")
-    assert said.index[said.verdict == "contradicted"].tolist() == [
-        "es-new-vocabulary-pos",
-        "es-high-resource",
-    ]
+    assert said.index[said.verdict == "contradicted"].tolist() == ["es-high-resource"]
     by_hand = {
         "es-full-always": (42, 42),
-        "es-new-vocabulary-pos": (4, 8),
+        "es-new-vocabulary-pos": (5, 8),  # by the mean less the standard deviation, as the table's caption says
         "es-high-resource": (11, 12),
         "wechsel-few-steps": (8, 8),
         "wechsel-monolingual": (4, 4),
