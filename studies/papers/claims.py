@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 EXACT = ("every", "count", "between")
-KEYS = ("better", "than", "rises", "falls", "with", "more_than", "sides", "over", "lower", "by", "as", "less_std", *EXACT)
+_HOW = ("more_than", "sides", "over", "lower", "by", "as", "less_std")
+KEYS = ("better", "than", "rises", "falls", "with", *_HOW, *EXACT)
 TABLES = ("table", "setup", "method", "language", "task", "dataset", "metric")  # columns of the papers' numbers
 
 
