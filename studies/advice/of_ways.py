@@ -161,7 +161,7 @@ def _placed(recipe: str) -> str:
     mine = runs[runs.recipe == recipe].iloc[0]
     beside = runs[(runs.minutes == mine.minutes) & (runs.precision == mine.precision)].sort_values("score")
     place = beside.recipe.tolist().index(recipe) + 1
-    return f"number {place} of {len(beside)} recipes, at {mine.score:.2f} bits per byte (line ends scored)"
+    return f"rank {place} of {len(beside)} recipes, at {mine.score:.2f} bits per byte (line ends scored)"
 
 
 @rests_on(OLD_SPEEDRUN)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import yaml
 
-from studies.papers.printed import RECORDS, _text, published, record_rows
+from studies.papers.printed import RECORDS, _text, having, published, record_rows
 from studies.papers.store import CellStore
 from vocab_lit.runs.grid import fingerprint
 from vocab_lit.text.corpus import data_path
@@ -181,13 +181,6 @@ def with_starts(
     return pd.concat([rows, record_rows(named.drop(columns="text"))[list(rows.columns)]], ignore_index=True)
 
 
-def _chosen(rows, where):
-    chosen = np.ones(len(rows), bool)
-    for column, wanted in where.items():
-        chosen &= rows[column].isin([_text(value) for value in listed(wanted)]).to_numpy(bool)
-    return rows[chosen]
-
-
 def _where(predicate):
     return {k: v for k, v in predicate.items() if k not in KEYS}
 
@@ -195,7 +188,7 @@ def _where(predicate):
 def _cells(rows, side, over, predicate):  # one number for each pair
     best, worst = ("min", "max") if predicate.get("lower") else ("max", "min")
     several = {"best": best, "mean": "mean", "worst": worst}[predicate.get("sides", "best")]
-    cells = _chosen(rows, side).groupby([*over, *(c for c in side if c not in over)], sort=False).value.mean()
+    cells = having(rows, side).groupby([*over, *(c for c in side if c not in over)], sort=False).value.mean()
     return cells.groupby(over, sort=False).agg(several)
 
 
@@ -209,7 +202,7 @@ def differences(
     predicate: dict,
 ) -> pd.Series:  # index: what the two of a pair have in common; above 0 where the claim says so
     "By how much the one side of a predicate is better than the other, or their ratio, for each pair."
-    chosen, better = _chosen(rows, _where(predicate)), _sides(predicate)[0]
+    chosen, better = having(rows, _where(predicate)), _sides(predicate)[0]
     than = _others(chosen, better) if predicate["than"] == "others" else _sides(predicate)[1]
     compared = {*better, *than} | ({"step"} if "stage" in {*better, *than} else set())
     columns = TABLES if "table" in rows else RECORDS
@@ -296,7 +289,7 @@ def _unit(values):
 
 
 def _correlation(rows, predicate) -> Correlation:
-    rows, over = _chosen(rows, _where(predicate)), predicate.get("over", ["language"])
+    rows, over = having(rows, _where(predicate)), predicate.get("over", ["language"])
     x, y = (_cells(rows, side, over, predicate) for side in _sides(predicate))
     x, y = x.align(y, join="inner")
     if not len(x):
@@ -369,11 +362,11 @@ def judge(
 
 
 def _extent(rows, predicate, pairs):  # how many languages and seeds speak
-    used = _chosen(rows, {k: v for k, v in _where(predicate).items() if k != "language"})
+    used = having(rows, {k: v for k, v in _where(predicate).items() if k != "language"})
     if "language" in pairs.index.names:
         languages = pairs.index.get_level_values("language")
     else:
-        languages = _chosen(used, {k: v for k, v in predicate.items() if k == "language"}).language
+        languages = having(used, {k: v for k, v in predicate.items() if k == "language"}).language
     seeds = used.seed.max() if "table" in rows else used.seed.nunique()
     return dict(languages=" ".join(sorted(set(languages) - {""})), seeds=seeds)
 

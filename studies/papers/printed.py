@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,16 @@ PAPER_NAMES = {  # the papers of this book, as the file names of their tables ca
     "mad-x": "MAD-X",
     "unks-everywhere": "UNKs Everywhere",
 }
+
+
+def having(rows: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:
+    "Return the rows whose columns of text have a wanted value, or one of a list of them."
+    for column, wanted in where.items():
+        values = wanted if isinstance(wanted, list) else [wanted]
+        rows = rows[rows[column].isin([_text(value) for value in values])]
+    return rows
+
+
 _NAMES = ["table", "setup", "method", "language", "dataset", "metric"]  # what names a printed number
 
 

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from studies.papers.computed import COMPUTED
 from studies.papers.hyperparameters import hyperparameters
-from studies.papers.printed import RECORDS, published, unstack_in_order
+from studies.papers.printed import RECORDS, having, published, unstack_in_order
 from vocab_lit.text.corpus import data_path
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Numbers(BaseModel):
 
     def select(self, rows: pd.DataFrame) -> pd.DataFrame:
         "Return the rows that are meant under the paper's names; `KeyError` for a column that the records lack."
-        rows = self._difference(rows) if self.minus else _having(rows, self.where)
+        rows = self._difference(rows) if self.minus else having(rows, self.where)
         for column, listed in self.names.items():
             names = listed if isinstance(listed, dict) else {name: name for name in listed}
             rows = rows[rows[column].isin(list(names))]
@@ -61,7 +61,7 @@ class Numbers(BaseModel):
             places = [name if isinstance(name, dict) else {column: name} for name in rows[column].map(names)]
             rows = rows.assign(**pd.DataFrame(places, index=rows.index))
         rows = rows.assign(**{place: rows[column] for place, column in self.columns.items()}, **self.fixed)
-        if rows[self.value].map(type).eq(str).any() and self.value == "note":
+        if self.value == "note":  # words
             return rows.assign(value=rows.note)
         numbers = _TRANSFORMS[self.transform](rows[self.value].astype(float))
         return rows.assign(value=numbers).dropna(subset="value")
@@ -69,15 +69,9 @@ class Numbers(BaseModel):
     def _difference(self, rows: pd.DataFrame) -> pd.DataFrame:
         "Return the rows of `where` less those of `minus`, which agree with them in all else."
         keys = [column for column in rows if column in (*RECORDS, *_ALIKE) and column not in self.minus]
-        second = _having(rows, self.where | self.minus).groupby(keys, sort=False)[self.value].mean()
-        both = _having(rows, self.where).merge(second.rename("subtrahend").reset_index(), on=keys)
+        second = having(rows, self.where | self.minus).groupby(keys, sort=False)[self.value].mean()
+        both = having(rows, self.where).merge(second.rename("subtrahend").reset_index(), on=keys)
         return both.assign(**{self.value: both[self.value].astype(float) - both.subtrahend})
-
-
-def _having(rows: pd.DataFrame, where: dict[str, str | list[str]]) -> pd.DataFrame:
-    for column, values in where.items():
-        rows = rows[rows[column].isin([values] if isinstance(values, str) else values)]
-    return rows
 
 
 class Sentences(BaseModel):
@@ -102,7 +96,6 @@ class Exhibit(BaseModel):
     across: Numbers | None = None  # the other axis of a scatter plot or of costs, by its columns
     real: dict[str, Numbers] = {}  # by the name of the pretrained model
     digits: int = 1
-    lower: bool = False  # whether smaller numbers are better
     says: Sentences | None = None
     note: str = ""  # what has to be known to compare
     paper_only: str = ""  # why scale mini has no numbers for it
@@ -170,6 +163,11 @@ class PaperTables:
         "All tables and figures, by name."
         return {exhibit.name: exhibit for exhibit in read_exhibits(self.paper)}
 
+    @cached_property
+    def printed(self) -> pd.DataFrame:
+        "All numbers that the paper prints."
+        return published(self.paper)
+
     @property
     def dates(self) -> str:
         "The days on which the records were made."
@@ -187,7 +185,7 @@ class PaperTables:
         "The numbers of a table by where they come from, under the paper's names of rows and columns."
         found = {}
         if exhibit.printed:
-            found["paper"] = exhibit.printed.select(published(self.paper)).assign(seed=0)
+            found["paper"] = exhibit.printed.select(self.printed).assign(seed=0)
         if exhibit.ours:
             found["ours"] = exhibit.ours.select(self._source(exhibit.ours))
         for model, numbers in exhibit.real.items():
@@ -267,7 +265,7 @@ class PaperTables:
     def presets(self, exhibit: Exhibit) -> pd.DataFrame:
         "The hyper-parameters that the paper prints, beside ours."
         rows = hyperparameters(self.paper).reset_index(names=["stage", "setup", "parameter"])
-        rows = _having(rows, exhibit.printed.where if exhibit.printed else {})
+        rows = having(rows, exhibit.printed.where if exhibit.printed else {})
         return rows.set_index(["stage", "setup", "parameter"])[["paper", "scale paper", "scale mini"]]
 
     def agreement(self, exhibit: Exhibit) -> Agreement | None:  # None where one side is missing

@@ -129,7 +129,7 @@ def embeddings_of(
     return Vocab.from_tokenizer(source.tokenizer), matrix
 
 
-def _replace(path: Path, rows: pd.DataFrame, model: str) -> None:
+def replace_rows(path: Path, rows: pd.DataFrame, model: str) -> None:
     "Put the rows of a model into a table, in the place of those that it has."
     kept = pd.read_csv(path) if path.is_file() else rows[:0]
     table = pd.concat([kept[kept.model != model], rows]).sort_values("model", kind="stable")
@@ -145,10 +145,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     for folder in args.models:
         clusters = Clusters.of(*embeddings_of(folder), args.seed)
         about = dict(model=folder.name, seed=args.seed)
-        _replace(CLUSTERS, pd.DataFrame([about | row for row in clusters.rows()]), folder.name)
+        replace_rows(CLUSTERS, pd.DataFrame([about | row for row in clusters.rows()]), folder.name)
         if all((clusters.scripts == script).sum() > 4 * ON_MAP for script in SCRIPTS):
             drawn = clusters.map(args.seed).round(3)
-            _replace(MAP, pd.DataFrame(about, index=drawn.index).join(drawn), folder.name)
+            replace_rows(MAP, pd.DataFrame(about, index=drawn.index).join(drawn), folder.name)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from studies.trials.embedding_clusters import place_of, replace_rows
 from vocab_lit.methods.reinit import reinit
 from vocab_lit.models.source import Source
 from vocab_lit.models.transplant import transplant
@@ -42,7 +43,7 @@ def _frequent(vocab: Vocab) -> list[str]:
 def _points(panel: str, vocab: Vocab, plane: np.ndarray, scripts: Sequence[str], seed: int) -> pd.DataFrame:
     "A sample of the tokens of each script and position, at their places."
     tokens = [t for t in vocab if t.kind == "text" and t.script in scripts]
-    groups = [(t.script, "word-initial" if t.word_start else "word-internal") for t in tokens]
+    groups = [(t.script, place_of(t)) for t in tokens]
     x, y = plane[[t.id for t in tokens]].T
     rows = pd.DataFrame(groups, columns=["script", "position"]).assign(x=x, y=y, panel=panel)
     shuffled = rows.sample(frac=1, random_state=seed)
@@ -61,8 +62,7 @@ def reinit_maps(
     model, old = source.load(), Vocab.from_tokenizer(source.tokenizer)
     tokenizer = train_tokenizer_like(source.tokenizer, lines, size)
     new, vectors = Vocab.from_tokenizer(tokenizer), token_vectors(tokenizer, lines)
-    scripts = _frequent(new) + [script for script in _frequent(old) if script not in _frequent(new)]
-    scripts = scripts[:SCRIPTS]
+    scripts = list(dict.fromkeys([*_frequent(new), *_frequent(old)]))[:SCRIPTS]
     matrix = model.get_input_embeddings().weight.detach().float().numpy()
     pca = PCA(2, random_state=seed).fit(matrix[: len(old)])
     parts = [_points(SOURCE, old, pca.transform(matrix), scripts, seed)]
@@ -71,13 +71,6 @@ def reinit_maps(
         rows = made.get_input_embeddings().weight.detach().float().numpy()
         parts.append(_points(name, new, pca.transform(rows), scripts, seed))
     return pd.concat(parts, ignore_index=True)
-
-
-def add_to_record(path: Path, rows: pd.DataFrame, model: str) -> None:
-    "Put a model's points into the record, in the place of those that it has."
-    kept = pd.read_csv(path) if path.is_file() else rows[:0].assign(model="")
-    table = pd.concat([kept[kept.model != model], rows.assign(model=model)])
-    table.round(4).to_csv(path, index=False, lineterminator="\n")
 
 
 def main(arguments: Iterable[str] | None = None) -> None:
@@ -89,7 +82,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=RECORD, help="the record")
     given = parser.parse_args(None if arguments is None else list(arguments))
     rows = reinit_maps(Source.open(given.model), read_lines(given.text), given.vocab_size)
-    add_to_record(given.out, rows, given.model.name)
+    replace_rows(given.out, rows.assign(model=given.model.name).round(4), given.model.name)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@
 # %% ../../nbs/05_models/23_note.ipynb #1fe3d9d7
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ import pydantic
 
 from vocab_lit import __version__
 from vocab_lit.models.settings import Facts
-from vocab_lit.text.corpus import json_text
+from vocab_lit.text.corpus import json_text, write_json
 from vocab_lit.text.errors import UserError
 from vocab_lit.text.files import json_object, read_json
 from vocab_lit.text.settings import refusal
@@ -110,9 +109,7 @@ class Note(pydantic.BaseModel):
 
     def write(self, folder: Path) -> None:
         "Write the note into a folder, in place of an earlier one; a process that reads it meanwhile finds either."
-        part = folder / f".{NOTE_FILE}.{os.getpid()}"
-        part.write_text(json_text(self.facts, indent=2) + "\n", encoding="utf-8", newline="\n")
-        os.replace(part, folder / NOTE_FILE)
+        write_json(self.facts, folder / NOTE_FILE, indent=2)
 
 # %% ../../nbs/05_models/23_note.ipynb #b060d622
 def gguf_note(file: GgufFile, beside: bool = True) -> Note:

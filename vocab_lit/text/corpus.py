@@ -52,13 +52,13 @@ def json_text(record: object, indent: int | None = None) -> str:
         return json.dumps(finite, ensure_ascii=False, indent=indent)
 
 
-def write_json(record: dict | list, path: str | Path) -> None:
+def write_json(record: dict | list, path: str | Path, indent: int = 1) -> None:
     "Write JSON beside a file and rename it, so that it takes the file's place whole."
     path = Path(path)
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with open(part, "w", encoding="utf-8", newline="\n") as f:
-            f.write(json_text(record, indent=1) + "\n")
+            f.write(json_text(record, indent=indent) + "\n")
             f.flush()
             os.fsync(f.fileno())
         os.replace(part, path)
