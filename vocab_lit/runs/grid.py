@@ -55,6 +55,7 @@ _COMPARED = {"published", "records", "field", "report", "real-trial", "speedrun"
     *("architectures.json", "bench.json", "tokenizer_classes.json"),
     *("adapt.csv", "embedding_clusters.csv", "real-topics.csv", "speedrun.csv", "starts.csv"),
     *("starts-extended.csv", "starts-trained.csv", "topic-transfer.csv"),
+    *("reinit_maps.csv", "speedrun-line-ends.csv"),
 }
 
 
