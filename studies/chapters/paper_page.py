@@ -26,7 +26,9 @@ def overview(tables: PaperTables) -> pd.DataFrame:  # columns: exhibit, title, n
     rows = []
     for name, exhibit in tables.exhibits.items():
         agreement = tables.agreement(exhibit)
-        beside = [OURS] * bool(exhibit.ours or exhibit.kind == "presets") + [REAL] * bool(exhibit.real)
+        sides = tables.sides(exhibit)
+        has_ours = exhibit.kind == "presets" or "ours" in sides
+        beside = [OURS] * has_ours + [REAL] * bool(sides.keys() & exhibit.real.keys())
         same = f"{agreement.same} of {agreement.pairs}" if agreement and agreement.pairs else ""
         rows.append((name, exhibit.title, " and ".join(beside) or ONLY_PAPER, same))
     return pd.DataFrame(rows, columns=["", "what it shows", "beside the paper's numbers", "pairs of rows in its order"])

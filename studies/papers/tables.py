@@ -74,6 +74,10 @@ class Numbers(BaseModel):
         return both.assign(**{self.value: both[self.value].astype(float) - both.subtrahend})
 
 
+_FROM_OURS = ("curves", "scatter", "costs")  # figures that need numbers of ours
+_NOT_RECORDED = "*The records on this page have no numbers for it.*"
+
+
 class Sentences(BaseModel):
     "What is said of a comparison, with {same} and {pairs} for its numbers."
 
@@ -98,6 +102,7 @@ class Exhibit(BaseModel):
     digits: int = 1
     says: Sentences | None = None
     note: str = ""  # what has to be known to compare
+    mini: str = ""  # the same, at scale mini
     paper_only: str = ""  # why scale mini has no numbers for it
     no_cell: str = ""  # what of it no cell computes; its records are those of an earlier chapter
     labels: dict[str, str] = {}  # of the axes x and y
@@ -184,13 +189,21 @@ class PaperTables:
     def sides(self, exhibit: Exhibit) -> dict[str, pd.DataFrame]:
         "The numbers of a table by where they come from, under the paper's names of rows and columns."
         found = {}
+        if exhibit.kind == "presets":  # which have no records
+            return found
         if exhibit.printed:
             found["paper"] = exhibit.printed.select(self.printed).assign(seed=0)
         if exhibit.ours:
             found["ours"] = exhibit.ours.select(self._source(exhibit.ours))
         for model, numbers in exhibit.real.items():
             found[model] = numbers.select(self._source(numbers))
-        return {side: rows for side, rows in found.items() if len(rows)}
+        found = {side: rows for side, rows in found.items() if len(rows)}
+        if exhibit.kind in _FROM_OURS and not ("ours" in found and self._has_other_axis(exhibit)):
+            return {}
+        return found
+
+    def _has_other_axis(self, exhibit: Exhibit) -> bool:
+        return exhibit.across is None or len(exhibit.across.select(self._source(exhibit.across))) > 0
 
     def long(self, exhibit: Exhibit) -> pd.DataFrame:  # columns side, row, column (tuples), seed, value and std
         "A row for each number of a table."
@@ -289,11 +302,13 @@ class PaperTables:
         from IPython.display import Markdown
 
         exhibit = self.exhibits[name]
-        only = f"**Scale paper only.** {exhibit.paper_only}" if exhibit.paper_only else ""
-        old = (
-            f"**Recorded earlier.** No cell of the chapter computes {exhibit.no_cell} now; ours are from {self.dates}."
-        )
-        texts = (self.sentence(exhibit), exhibit.note, old if exhibit.no_cell else "", only)
+        texts = [self.sentence(exhibit), exhibit.note]
+        if self.scale == "mini":
+            only = f"**Scale paper only.** {exhibit.paper_only}" if exhibit.paper_only else ""
+            old = f"**Recorded earlier.** No cell of the chapter computes {exhibit.no_cell} now; ours are from {self.dates}."
+            texts += [exhibit.mini, old if exhibit.no_cell else "", only]
         texts = [text for text in texts if text]
         shown = [getattr(self, exhibit.kind)(exhibit)] if exhibit.kind == "presets" or self.sides(exhibit) else []
+        if not shown and not exhibit.paper_only:
+            texts = [*texts, _NOT_RECORDED]
         return [*shown, *([Markdown("\n\n".join(texts))] if texts else [])]
