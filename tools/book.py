@@ -20,6 +20,9 @@ from tools.reference import public_page, reference
 from tools.run_pages import ALL_ANEW, Page, make, page_info, run_chapter
 from tools.status import status
 
+CORES = os.cpu_count() or 1
+WORKERS = min(4, CORES)  # pages that run at a time
+
 
 def page_jobs(root: Path) -> dict[str, Job]:
     "What the book is made of: chapters, first languages before the others, then pages that read them; the library."
@@ -52,16 +55,11 @@ def _lay_out_records(root: Path, anew: bool) -> None:
     lay_out(root / "_build" / "study", anew=1 if anew else ANEW)
 
 
-def _workers() -> int:
-    return min(4, os.cpu_count() or 1)
-
-
 def share_cores() -> int:
     "Give every page its share of the cores, as many threads and processes; how many pages run at a time."
-    workers = _workers()
     for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
-        os.environ.setdefault(name, str(max(1, (os.cpu_count() or 1) // workers)))
-    return workers
+        os.environ.setdefault(name, str(max(1, CORES // WORKERS)))
+    return WORKERS
 
 
 def _remove_renamed(root: Path) -> None:
@@ -118,7 +116,7 @@ def generated_pages(root: Path) -> dict[str, str]:
     made = {
         "book/library/public.md": public_page(root),
         "book/library/reference.md": reference(root),
-        "book/runs/status.md": status(_workers() + 1, root),
+        "book/runs/status.md": status(WORKERS + 1, root),
     }
     for page in sorted((root / "nbs").glob("*/index.md")):
         room = page.parent.name
@@ -129,7 +127,7 @@ def generated_pages(root: Path) -> dict[str, str]:
 
 def _build_html(root: Path, strict: bool = True) -> Path:
     "Build the pages that have changed; the folder. `RuntimeError` tells warnings, and the next call begins anew."
-    from tools.facts import social_card
+    from tools.pictures import social_card
 
     write_changed(root, generated_pages(root))
     log, html = root / "_build" / "book.log", root / "_build" / "html"

@@ -86,16 +86,14 @@ def stamped(text: str, path: str, cfg: dict[str, str], facts: bool = False, edit
         entry = r"^(\s*[\w-]+: ).*?( *# settings\.ini: (\w+))$"
         return re.sub(entry, lambda line: line[1] + cfg[line[3]] + line[2], text, flags=re.M)
     if path.endswith(".svg"):
-        return _picture(path) if facts else text
+        if not facts:
+            return text
+        from tools.pictures import idea_picture, real_picture
+
+        return real_picture() if path.endswith("real.svg") else idea_picture()
     if path.endswith(".ipynb"):
         return _stamped_notebook(text, path, cfg, facts, edition)
     return _fill(text, path, cfg, facts)
-
-
-def _picture(path: str) -> str:
-    from tools.facts import idea_picture, real_picture
-
-    return real_picture() if path.endswith("real.svg") else idea_picture()
 
 
 def _stamped_notebook(text: str, path: str, cfg: dict[str, str], facts: bool, edition: str) -> str:

@@ -2,9 +2,10 @@ import re
 
 import nbformat
 import pytest
+from typer.testing import CliRunner
 
 from tools import book
-from tools.__main__ import parser
+from tools.__main__ import app
 from tools.book import llms_text, page_jobs, source_files
 from tools.chapters import chapters
 from tools.jobs import JobsFailed
@@ -139,11 +140,11 @@ def test_every_public_class_and_function_has_a_section_from_its_docstring():
     assert "## `MadX`\n\n```{eval-rst}\n.. autoclass:: vocab_lit.models.madx.MadX\n   :members:\n```\n" in page
 
 
-def test_the_book_is_built_from_records_or_anew_and_another_word_is_refused_before_anything_is_run(capsys):
-    assert parser().parse_args(["book", "anew"]).anew == "anew" and parser().parse_args(["book"]).anew is None
-    with pytest.raises(SystemExit):
-        parser().parse_args(["book", "new"])
-    assert "invalid choice: 'new' (choose from 'anew')" in capsys.readouterr().err.replace("from anew", "from 'anew'")
+def test_the_book_is_built_from_records_or_anew_and_another_word_is_refused_before_anything_is_run(monkeypatch):
+    built = []
+    monkeypatch.setattr(book, "build_book", built.append)
+    codes = [CliRunner().invoke(app, ["book", *words]).exit_code for words in ([], ["anew"], ["new"])]
+    assert codes == [0, 0, 2] and built == [False, True]
 
 
 def test_a_page_that_fails_prevents_no_other_page_and_is_named_at_the_end(monkeypatch, tmp_path):

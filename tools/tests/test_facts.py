@@ -12,7 +12,7 @@ import typer
 
 import vocab_lit.cli.main
 from testkit.phrasebook import lines
-from tools import facts
+from tools import facts, pictures
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 
@@ -97,9 +97,9 @@ def test_numbers_of_the_results_are_those_of_the_table_of_records(trial, study_m
 
 
 def test_the_line_keeps_its_text_under_both_vocabularies_and_the_losses_are_those_of_the_records(study_mean):
-    for tokens in facts._example_tokens():
-        assert "".join(tokens).replace("▁", " ").strip() == facts.EXAMPLE
-    before, after = map(len, facts._example_tokens())
+    for tokens in pictures.example_tokens():
+        assert "".join(token for token, _ in tokens).replace("▁", " ").strip() == pictures.EXAMPLE
+    before, after = map(len, pictures.example_tokens())
     assert after < before / 2
     curve = dict(chapter="focus", what="curve", metric="loss", method="focus")
     assert f"**{study_mean(['sw'], step='0', **curve):.1f} to {study_mean(['sw'], step='60', **curve):.1f} nats**" in (
@@ -108,17 +108,17 @@ def test_the_line_keeps_its_text_under_both_vocabularies_and_the_losses_are_thos
 
 
 def test_the_picture_has_all_tokens_the_colours_of_the_plan_and_the_weights_that_the_readme_s_lines_print():
-    picture = facts.idea_picture()
-    before, after = facts._example_kinds()
+    picture = pictures.idea_picture()
+    before, after = pictures.example_tokens()
     assert all(f">{token}</text>" in picture for token, _ in before + after)
-    assert {kind for _, kind in after} == {"copied", "new"} and dict(after)[facts.SHOWN] == "new"
-    source, target, plan = facts._example_run()
+    assert {kind for _, kind in after} == {"copied", "new"} and dict(after)[pictures.SHOWN] == "new"
+    source, target, plan = pictures.example_run()
     matrix = np.random.default_rng(0).normal(size=(len(source), 3))
-    terms = plan.explain(facts.SHOWN)
+    terms = plan.explain(pictures.SHOWN)
     made = terms.weight.to_numpy() @ matrix[source.convert_tokens_to_ids(list(terms.source))]
     assert np.isclose(terms.weight.sum(), 1, atol=1e-5)
     assert np.allclose(
-        plan.apply(torch.tensor(matrix, dtype=torch.float32))[target.convert_tokens_to_ids(facts.SHOWN)],
+        plan.apply(torch.tensor(matrix, dtype=torch.float32))[target.convert_tokens_to_ids(pictures.SHOWN)],
         made,
         atol=1e-5,
     )
@@ -127,22 +127,22 @@ def test_the_picture_has_all_tokens_the_colours_of_the_plan_and_the_weights_that
 
 
 def test_the_real_line_s_boxes_stay_in_the_picture_and_every_filled_colour_has_one_for_dark_pages():
-    picture = facts.real_picture()
+    picture = pictures.real_picture()
     boxes = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="30"', picture)
     assert len(boxes) == sum(int(n) for n in re.findall(r">[^<:]+: (\d+) tokens", picture))
     height = float(re.search(r'viewBox="0 0 400 (\d+)"', picture)[1])
     assert all(float(x) + float(width) <= 384 and float(y) + 30 < height for x, y, width in boxes)
-    for drawn in (picture, facts.idea_picture()):
+    for drawn in (picture, pictures.idea_picture()):
         style = re.search("<style>.*</style>", drawn)[0]
         assert set(re.findall('fill="(#[0-9a-f]{6})"', drawn)) <= set(re.findall(r'\[fill="(.{7})"\]', style))
-    for _, before, after in facts.real_numbers().values():
+    for before, after in facts.real_numbers().values():
         assert f">{before} → {after}<" in picture
 
 
 def test_all_tokens_are_on_the_card_none_beyond_its_right_edge():
-    card = facts.social_card()
+    card = pictures.social_card()
     shown = {text.get_text() for text in card.texts}
-    assert set().union(*facts._example_tokens()) <= shown
+    assert {token for tokens in pictures.example_tokens() for token, _ in tokens} <= shown
     ends = [text.get_window_extent(card.canvas.get_renderer()).x1 for text in card.texts]
     assert max(ends) < 0.98 * card.bbox.width and list(card.bbox.size) == [1200, 630]
 
