@@ -25,10 +25,6 @@ class Trial:
             self.rows = list(DictReader(file))
         self.languages = sorted({row["language"] for row in self.rows})
 
-    def tagged(self):
-        "The languages that have treebanks of their own."
-        return sorted({r["language"] for r in self.rows if r["task"] == "pos" and r["source"] == r["language"]})
-
     def mean(self, language, way, metric, **other):
         wanted = dict(other, language=language, setting=way, metric=metric)
         return statistics.mean(float(row["value"]) for row in self.rows if wanted.items() <= row.items())
