@@ -92,12 +92,6 @@ def source_files(root: Path) -> dict[str, str]:
     return files
 
 
-def _heading(path: Path) -> str:
-    "The title of a notebook or text."
-    titles = re.findall(r'^(?: *")?# (.+?)(?:\\n",?)?$', path.read_text(encoding="utf-8"), re.M)
-    return titles[0]
-
-
 def llms_text(root: Path) -> str:
     "The contents of the book, a link to each page, as llmstxt.org describes it, in Markdown."
     cfg, files = settings(root), source_files(root)
@@ -105,16 +99,17 @@ def llms_text(root: Path) -> str:
     listed["Chapters"] = [f"book/runs/{runs[0]}" for runs in page_names(root).values()]
     listed["Library"] = [page for page, file in files.items() if re.match(r"nbs/.*\.ipynb$", file)]
     parts = [f"# {cfg['title']}", f"> {cfg['description']}"]
-    for title, names in listed.items():
-        lines = [f"- [{_heading(root / files[name])}]({name}.html)" for name in names]
-        parts += [f"## {title}", "\n".join(lines)]
+    title = re.compile(r'^(?: *")?# (.+?)(?:\\n",?)?$', re.M)
+    for part, names in listed.items():
+        titles = (title.findall((root / files[name]).read_text(encoding="utf-8"))[0] for name in names)
+        parts += [f"## {part}", "\n".join(f"- [{t}]({name}.html)" for t, name in zip(titles, names))]
     return "\n\n".join(parts) + "\n"
 
 
 def generated_pages(root: Path) -> dict[str, str]:
     "The pages that no notebook stands behind, path to Markdown: the reference, the status, and each room's first."
     made = {
-        "book/library/public.md": public_page(root),
+        "book/library/public.md": public_page(),
         "book/library/reference.md": reference(root),
         "book/runs/status.md": status(WORKERS + 1, root),
     }
@@ -169,11 +164,9 @@ def _tell_differences(root: Path) -> None:
     for name in chapters(root):
         counts = measured_anew(root / "_build" / "study" / name)
         if differing := counts["kept"] - counts["agree"]:
-            print(
-                f"{name}: {differing} of {counts['kept']} measurements made anew are more than 1% from the record; "
-                "where another machine does not explain that, `make records ARGS=pages` makes all of them anew",
-                flush=True,
-            )
+            found = f"{differing} of {counts['kept']} measurements made anew are more than 1% from the record"
+            hint = "unless another machine explains that, `make records ARGS=pages` makes all of them anew"
+            print(f"{name}: {found}; {hint}", flush=True)
 
 
 def _check_built(root: Path, html: Path) -> list[str]:
