@@ -339,9 +339,8 @@ class _Speaker(_Phrases):
         return self.say(what[0], relation)
 
 
-COMMA = {"Arab": "،", "Ethi": "፣"}
+COMMA, QUESTION = {"Arab": "،", "Ethi": "፣"}, {"Arab": "؟"}
 STOP = {"Deva": "।", "Ethi": "።", "Khmr": "។", "Arab": "."}
-QUESTION = {"Arab": "؟"}
 
 
 def _clause(speaker, subject, verb, tense, thing, obliques, adverb, negated):
@@ -397,22 +396,15 @@ def _tree(at, event, number):
     ordered = _in_order(root, None, [])
     ordered[0][0].form = _capital(ordered[0][0].form, at.script)
     words, text, offsets = [w for w, _ in ordered], "", []
-    for before, w in zip((None, *words), words):
-        joined = before is None or before.form == "(" or (w.tag == "PUNCT" and w.form != "(")
+    for w in words:
+        joined = text[-1:] in ("", "(") or (w.tag == "PUNCT" and w.form != "(")
         text += "" if joined else " "
         offsets.append((len(text), len(text) + len(w.form)))
         text += w.form
     number_of = {id(w): i for i, w in enumerate(words, 1)}
-    return Tree(
-        text,
-        tuple(w.form for w in words),
-        tuple(_bio(words)),
-        tuple(w.tag for w in words),
-        tuple(number_of.get(id(head), 0) for _, head in ordered),
-        tuple(w.relation for w in words),
-        tuple(offsets),
-        number,
-    )
+    heads = (number_of.get(id(head), 0) for _, head in ordered)
+    forms, tags, relations = zip(*((w.form, w.tag, w.relation) for w in words))
+    return Tree(text, forms, tuple(_bio(words)), tags, tuple(heads), relations, tuple(offsets), number)
 
 
 def _bio(words):

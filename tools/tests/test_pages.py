@@ -249,6 +249,8 @@ def test_a_forked_kernel_finds_its_modules_imported_and_is_otherwise_as_any_othe
         "import matplotlib.pyplot as plt\nline = plt.plot([1, 2])",
         "import pandas as pd\nprint(pd.get_option('display.max_columns'))",
     )
+    with forked_kernels([]):
+        pass  # whose process has none of these modules
     with forked_kernels(["tabnanny", "ipykernel.kernelapp", "matplotlib.pyplot", "pandas"]):
         answered, drawn = (read(make(page(site, name))) for name in ("asked", "draws"))
         with pytest.raises(RuntimeError, match="failed with ArithmeticError"):
