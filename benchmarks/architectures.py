@@ -213,11 +213,9 @@ def build(architecture: Architecture, folder: Path) -> Tiny:
     loaded.save_pretrained(folder)  # as files of trained models have them
     made = Tiny(loaded, folder, _token_dimensions(architecture), None)
     for further in _further_inputs(config):
-        try:
+        with contextlib.suppress(Exception):  # every class has its own way to say what it lacks
             made.outputs, made.inputs = _outputs(loaded, source, further), further
             break
-        except Exception:  # noqa: S112  every class has its own way to say what it lacks
-            continue
     return made
 
 

@@ -9,6 +9,7 @@ import re
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -93,17 +94,11 @@ def _texts(tokenizer: PreTrainedTokenizerBase, texts: list[Any]) -> list[Text]:
     encoded = backend.encode_batch(texts)
     ids = [e.ids for e in encoded]
     decoded = zip(*(backend.decode_batch(ids, skip_special_tokens=skip) for skip in (False, True)))
-    return [
-        Text(
-            tuple(e.tokens),
-            tuple(t in special for t in e.tokens),
-            tuple(e.type_ids),
-            tuple(e.offsets),
-            both,
-            unknown in e.ids,
-        )
-        for e, both in zip(encoded, decoded)
-    ]
+    made = []
+    for e, both in zip(encoded, decoded):
+        are_special = tuple(token in special for token in e.tokens)
+        made.append(Text(tuple(e.tokens), are_special, tuple(e.type_ids), tuple(e.offsets), both, unknown in e.ids))
+    return made
 
 
 def _special_flags(tokenizer: PreTrainedTokenizerBase) -> dict[str, tuple[bool, ...]]:
@@ -135,10 +130,8 @@ def _calls(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
     }
     made = {}
     for name, call in calls.items():
-        try:
+        with suppress(Exception):  # of which there are as many as classes
             made[name] = _in_tokens(tokenizer, dict(call()))
-        except Exception:  # noqa: BLE001, S112  of which there are as many as classes
-            continue
     return made
 
 
@@ -155,23 +148,18 @@ def _in_tokens(tokenizer: PreTrainedTokenizerBase, made: dict[str, Any]) -> dict
 
 def _languages(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
     "What stands around a text of each language that has a token, as source and as target."
-    made = {}
-    line = kept_text()[0]
-    for role in ("src_lang", "tgt_lang"):
+    made, line, unknown = {}, kept_text()[0], (None, tokenizer.unk_token_id)
+    for role, side in (("src_lang", "text"), ("tgt_lang", "text_target")):
         if not hasattr(tokenizer, role):
             continue
         before = getattr(tokenizer, role)
         for code in LANGUAGE_CODES:
-            try:
+            with suppress(Exception):  # a code of another class
                 setattr(tokenizer, role, code)
-                options = dict(text_target=line) if role == "tgt_lang" else dict(text=line)
-                row = tokenizer.convert_ids_to_tokens(tokenizer(**options)["input_ids"])
-            except Exception:  # noqa: BLE001, S112  a code of another class
-                continue
-            if tokenizer.convert_tokens_to_ids(getattr(tokenizer, role)) in (None, tokenizer.unk_token_id):
-                continue
-            special = {*tokenizer.all_special_tokens, *LANGUAGE_CODES} - {tokenizer.unk_token}
-            made[role, code] = [token for token in row if token in special]
+                row = tokenizer.convert_ids_to_tokens(tokenizer(**{side: line})["input_ids"])
+                must(tokenizer.convert_tokens_to_ids(getattr(tokenizer, role)) not in unknown, "an unknown token")
+                special = {*tokenizer.all_special_tokens, *LANGUAGE_CODES} - {tokenizer.unk_token}
+                made[role, code] = [token for token in row if token in special]
         setattr(tokenizer, role, before)
     return made
 
@@ -275,19 +263,12 @@ def _trimmed(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
     return trim(tokenizer, {"text": texts}, TrimSettings(coverage=1.0)).tokenizer
 
 
-def _extended(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
-    return expand_tokenizer(tokenizer, train_tokenizer_like(tokenizer, new_text(), 1000), 900)
-
-
-def _continued(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
-    return extend_on_text(tokenizer, new_text(), 60).tokenizer
-
-
-def _replaced(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
-    return train_tokenizer_like(tokenizer, kept_text() * 2, 1400, keep_reserved=True)
-
-
-STEPS = {"trimmed": _trimmed, "extended": _extended, "continued": _continued, "replaced": _replaced}
+STEPS: dict[str, Callable[[PreTrainedTokenizerBase], PreTrainedTokenizerBase]] = {
+    "trimmed": _trimmed,
+    "extended": lambda t: expand_tokenizer(t, train_tokenizer_like(t, new_text(), 1000), 900),
+    "continued": lambda t: extend_on_text(t, new_text(), 60).tokenizer,
+    "replaced": lambda t: train_tokenizer_like(t, kept_text() * 2, 1400, keep_reserved=True),
+}
 
 
 def _saved(tokenizer: PreTrainedTokenizerBase, model_type: str, folder: Path) -> PreTrainedTokenizerBase:
@@ -329,26 +310,6 @@ def _step(step: str, source: Reference, folder: Path, model_type: str) -> tuple[
     return (result, why) if made is None else judged(lambda: _check(step, source, made))
 
 
-def _judged_source(folder: Path) -> tuple[PreTrainedTokenizerBase, PreTrainedTokenizerBase | None, str, str]:
-    "The tokenizer of transformers and our own, with the result and reason of opening it."
-    by_transformers = AutoTokenizer.from_pretrained(folder)
-    opened, result, why = _tried(lambda: load_tokenizer(folder))
-    if opened is None:
-        return by_transformers, None, result, why
-    if not by_transformers.is_fast:
-        return by_transformers, None, "wrong", f"a {type(by_transformers).__name__} is opened as another class"
-    return by_transformers, opened, "", ""
-
-
-def _reference(folder: Path, by_transformers: PreTrainedTokenizerBase, opened: PreTrainedTokenizerBase) -> Reference:
-    "What others are compared with: plain transformers' tokenizer, if it divides texts as a SentencePiece model does."
-    try:
-        _check_sentencepiece(folder, by_transformers)
-    except Wrong:
-        return Reference(opened)
-    return Reference(by_transformers)
-
-
 def try_form(c: TokenizerClass, form: Form, steps: Iterable[str] = STEPS) -> Iterator[TokenizerVerdict]:
     "Open a class in a form of its files, change and save it, and judge each step."
     about = (c.name, c.model_type, form.name)
@@ -357,15 +318,20 @@ def try_form(c: TokenizerClass, form: Form, steps: Iterable[str] = STEPS) -> Ite
         folder = Path(place, "source")
         try:
             write_source(c, form, folder)
-            by_transformers, opened, result, why = _judged_source(folder)
+            by_transformers = AutoTokenizer.from_pretrained(folder)
+            opened, result, why = _tried(lambda: load_tokenizer(folder))
             must(not (odd := oddity(by_transformers)), odd)
         except Exception as e:  # noqa: BLE001  a form that the class does not have
             yield TokenizerVerdict(*about, "opened", "not built", one_line(e))
             return
+        if opened is not None and not by_transformers.is_fast:
+            opened, result, why = None, "wrong", f"a {type(by_transformers).__name__} is opened as another class"
         if opened is None:
             yield TokenizerVerdict(*about, "opened", result, why)
             return
-        source = _reference(folder, by_transformers, opened)
+        # plain transformers' tokenizer is the reference, if it divides texts as a SentencePiece model does
+        divides_right, _ = judged(lambda: _check_sentencepiece(folder, by_transformers))
+        source = Reference(by_transformers if divides_right == "right" else opened)
         yield TokenizerVerdict(*about, "opened", *judged(lambda: _check("opened", source, opened, folder)))
         for step in steps:
             yield TokenizerVerdict(*about, step, *_step(step, source, folder, c.model_type))

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 import typer
-from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 from typer.testing import CliRunner
 
 from benchmarks.tests.toys import file_limit, small_model
+from testkit.examples import tiny_model
 from testkit.phrasebook import lines
 from vocab_lit.cli.main import app
 from vocab_lit.text.cleaning import _Hashes
-from vocab_lit.tokens.train import train_tokenizer
+from vocab_lit.tokens.load import load_tokenizer
 
 QUICK = "--steps 1 --batch-size 2 --length 16"
 CALLS = {
@@ -90,16 +90,13 @@ def call(*arguments) -> tuple[int, str]:
 def desk(tmp_path_factory) -> Path:
     "A folder with models, texts and what is neither."
     place = tmp_path_factory.mktemp("desk")
-    base = train_tokenizer(lines("en", 300, seed=0), "unigram", 400)
-    shape = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
-    config = XLMRobertaConfig(vocab_size=400, **shape, max_position_embeddings=66)
-    XLMRobertaForMaskedLM(config).save_pretrained(place / "model")
+    base = load_tokenizer(tiny_model(place, 400) / "model")
     small_model("T5", base, spare=0).save_pretrained(place / "t5")
     for name, content in FILES.items():
         (place / name).write_bytes(content)
     (place / "full").mkdir()
     (place / "full/mine.txt").write_text("mine")
-    for name in ("model", "t5", "bare", "torn"):
+    for name in ("t5", "bare", "torn"):
         base.save_pretrained(place / name)
     (place / "torn/config.json").write_text("{")
     return place

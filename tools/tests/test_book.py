@@ -53,13 +53,8 @@ def test_the_first_language_runs_before_the_others_pages_after_all_and_times_com
     jobs = page_jobs(home)
     assert list(jobs) == ["hello (sw)", "hello (am)", "hello (ka)", "hall", "00_lib"]
     assert [job.seconds for job in jobs.values()] == [500, 40, 240, 6, 6]
-    assert [list(job.after) for job in jobs.values()] == [
-        [],
-        ["hello (sw)"],
-        ["hello (sw)"],
-        ["hello (sw)", "hello (am)", "hello (ka)"],
-        [],
-    ]
+    first, *others = list(jobs)[:3]
+    assert [list(job.after) for job in jobs.values()] == [[], [first], [first], [first, *others], []]
 
 
 def test_every_page_of_the_contents_has_its_source_and_llms_txt_lists_the_pages():
@@ -95,13 +90,8 @@ class Kept(Settings):
 
 
 def test_the_reference_has_every_public_name_with_its_section_and_its_first_line(repo):
-    listed = write_notebook(
-        repo / "nbs" / "04_listed.ipynb",
-        "#| default_exp listed",
-        LISTED,
-        "def example(): pass",
-        "#| export\nLIMIT:int = 2",
-    )
+    cells = "#| default_exp listed", LISTED, "def example(): pass", "#| export\nLIMIT:int = 2"
+    listed = write_notebook(repo / "nbs" / "04_listed.ipynb", *cells)
     insert_text(listed, "## What `f` does, and why")
     assert public_names(listed) == {
         "f": ("what-f-does-and-why", "Does a | b."),

@@ -17,28 +17,17 @@ from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 
 
-class Trial:
-    "The records of the field trial, read by hand."
+def field_leads(when):
+    "How far FOCUS is below random mapping in the field trial, in bits per byte, by language."
+    rows = list(DictReader(data_path("field", "records.csv").read_text(encoding="utf-8").splitlines()))
+    metric, other = ("bits per byte", {"step": "0"}) if when == "start" else ("bits per byte at the end", {})
 
-    def __init__(self):
-        with (data_path("field") / "records.csv").open(encoding="utf-8") as file:
-            self.rows = list(DictReader(file))
-        self.languages = sorted({row["language"] for row in self.rows})
-
-    def mean(self, language, way, metric, **other):
+    def mean(language, way):
         wanted = dict(other, language=language, setting=way, metric=metric)
-        return statistics.mean(float(row["value"]) for row in self.rows if wanted.items() <= row.items())
+        return statistics.mean(float(row["value"]) for row in rows if wanted.items() <= row.items())
 
-    def lead(self, language, when):
-        "How far FOCUS is below random mapping, in bits per byte."
-        metric, other = ("bits per byte", {"step": "0"}) if when == "at the start" else (f"bits per byte {when}", {})
-        focus, random = (self.mean(language, way, metric, **other) for way in ("focus", "random-mapping"))
-        return random - focus
-
-
-@pytest.fixture(scope="module")
-def trial():
-    return Trial()
+    languages = sorted({row["language"] for row in rows})
+    return np.array([mean(language, "random-mapping") - mean(language, "focus") for language in languages])
 
 
 @pytest.fixture(scope="module")
@@ -47,15 +36,10 @@ def study_mean():
     with gzip.open(data_path("records", "study.csv.gz"), "rt", encoding="utf-8") as file:
         rows = [row for row in DictReader(file) if row["scale"] == "mini"]
 
-    def of_language(language, wanted):
-        return statistics.mean(
-            float(row["value"]) for row in rows if row["language"] == language and wanted.items() <= row.items()
-        )
+    def of_language(**wanted):
+        return statistics.mean(float(row["value"]) for row in rows if wanted.items() <= row.items())
 
-    def mean(languages, **wanted):
-        return statistics.mean(of_language(language, wanted) for language in languages)
-
-    return mean
+    return lambda languages, **wanted: statistics.mean(of_language(language=lang, **wanted) for lang in languages)
 
 
 def test_each_column_of_the_evidence_adds_up_to_the_number_of_claims_in_the_file():
@@ -70,7 +54,7 @@ def test_each_column_of_the_evidence_adds_up_to_the_number_of_claims_in_the_file
     assert [str(n) for n in told[1:]] == list(columns[1][:-1])
 
 
-def test_numbers_of_the_results_are_those_of_the_table_of_records(trial, study_mean):
+def test_numbers_of_the_results_are_those_of_the_table_of_records(study_mean):
     ner = dict(chapter="embedding-structure", metric="ner", mode="full")
     unknown, known = ("hy", "te"), ("et", "fi", "he", "uk")
     for languages, share in ((unknown, (0.2, 0.5)), (known, (0, 0.1))):
@@ -86,9 +70,7 @@ def test_numbers_of_the_results_are_those_of_the_table_of_records(trial, study_m
     gap = study_mean(ten, method="random", **starts) - study_mean(ten, method="focus", **starts)
     assert f"FOCUS starts {gap:.1f} nats below" in facts.results()
     told = re.search(r"leaves (\d+) to (\d+)% of FOCUS's lead", facts.results())
-    shares = [
-        100 * trial.lead(language, "at the end") / trial.lead(language, "at the start") for language in trial.languages
-    ]
+    shares = 100 * field_leads("end") / field_leads("start")
     assert told.groups() == (f"{min(shares):.0f}", f"{max(shares):.0f}")
 
 
@@ -98,9 +80,8 @@ def test_the_line_keeps_its_text_under_both_vocabularies_and_the_losses_are_thos
     before, after = map(len, pictures.example_tokens())
     assert after < before / 2
     curve = dict(chapter="focus", what="curve", metric="loss", method="focus")
-    assert f"**{study_mean(['sw'], step='0', **curve):.1f} to {study_mean(['sw'], step='60', **curve):.1f} nats**" in (
-        facts.before_after()
-    )
+    before, after = (study_mean(["sw"], step=step, **curve) for step in ("0", "60"))
+    assert f"**{before:.1f} to {after:.1f} nats**" in facts.before_after()
 
 
 def test_the_picture_has_all_tokens_the_colours_of_the_plan_and_the_weights_that_the_readme_s_lines_print():
@@ -113,11 +94,8 @@ def test_the_picture_has_all_tokens_the_colours_of_the_plan_and_the_weights_that
     terms = plan.explain(pictures.SHOWN)
     made = terms.weight.to_numpy() @ matrix[source.convert_tokens_to_ids(list(terms.source))]
     assert np.isclose(terms.weight.sum(), 1, atol=1e-5)
-    assert np.allclose(
-        plan.apply(torch.tensor(matrix, dtype=torch.float32))[target.convert_tokens_to_ids(pictures.SHOWN)],
-        made,
-        atol=1e-5,
-    )
+    rows = plan.apply(torch.tensor(matrix, dtype=torch.float32))
+    assert np.allclose(rows[target.convert_tokens_to_ids(pictures.SHOWN)], made, atol=1e-5)
     for weight, name in zip(terms.weight.head(4), terms.source):
         assert f">{weight:.2f} × {name}<".replace(">0", ">") in picture
 
@@ -149,11 +127,8 @@ def test_ratios_are_medians_over_the_rounds_by_hand():
     cases = {case for case, *_ in seconds}
     assert len(cases) == 5
     for name in cases:
-        ratios = [
-            seconds[case, turn, side] / seconds[case, turn, "reading"]
-            for case, turn, side in seconds
-            if case == name and side == "vocab_lit"
-        ]
+        turns = {turn for case, turn, _ in seconds if case == name}
+        ratios = [seconds[name, turn, "vocab_lit"] / seconds[name, turn, "reading"] for turn in turns]
         assert f"{name} {statistics.median(ratios):.1f}" in facts.speed()
 
 
