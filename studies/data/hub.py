@@ -207,11 +207,16 @@ class HubText:
     # cleaned: fastText's file for identifying languages, with which lines that are English with 90 % are left out
     language_model: str = ""
 
+    @property
+    def cleaning(self) -> CleanSettings:
+        "Which lines are left out where the text is cleaned."
+        english = dict(language_model=self.language_model, without_languages="en", confidence=0.9)
+        return CleanSettings(**english if self.language_model else {})
+
     def __iter__(self) -> Iterator[str]:
         lines = hub_lines(self.corpus, self.language, self.limit or None)
-        english = dict(language_model=self.language_model, without_languages="en", confidence=0.9)
-        how = CleanSettings(**english if self.language_model else {})
-        return limit_bytes(clean(lines, how=how) if self.cleaned else lines, self.max_bytes or float("inf"))
+        lines = clean(lines, how=self.cleaning) if self.cleaned else lines
+        return limit_bytes(lines, self.max_bytes or float("inf"))
 
     @property
     def files(self) -> list:  # of the mirror; empty where the text comes from the Hub
@@ -367,6 +372,14 @@ def split_wikiann(
     return train, dev, test
 
 
+def development_size(
+    task: str,
+    n: int,  # training examples
+) -> int:
+    "Return how many are held out where a data set has no development part: 300 trees, or a tenth (FOCUS, Section 3.3)."
+    return 300 if task in ("pos", "dp") else max(1, n // 10)
+
+
 def hub_splits(
     task: str,  # pos, ner, dp, qa or nli
     language: str,  # as the data set has it; English questions of XQuAD have SQuAD's to train on
@@ -396,7 +409,7 @@ def hub_splits(
         with suppress(NoPart):  # as in some treebanks
             dev = part(1, trained_on)
     if train and not dev:
-        train, dev = hold_out(train, 300 if task in ("pos", "dp") else None)
+        train, dev = hold_out(train, development_size(task, len(train)))
     return train, dev, part(2)
 
 

@@ -387,7 +387,9 @@ def _custom(options: SetupOptions) -> _Material:
     return _Material(hub_model(options.model), text, splits, **_bilingual(options))
 
 
-def _hub_text(options: SetupOptions, preset: PaperText, language: str) -> HubText:
+def paper_text(options: SetupOptions, language: str) -> HubText:
+    "Return which text of a language is read at scale paper."
+    preset = PAPER_TEXT[paper_of(options.paper)]
     cleaned = preset.cleaned if options.cleaned is None else options.cleaned
     max_bytes = options.max_bytes or preset.max_bytes.get(language, 0)
     english_out = options.language_model if language in preset.without_english else ""
@@ -406,7 +408,7 @@ def _vocab_text(train: Sequence[str], *, preset: PaperText, options: SetupOption
 
 def _paper(options: SetupOptions) -> _Material:
     preset = PAPER_TEXT[paper_of(options.paper)]
-    texts = {code: _hub_text(options, preset, code) for code in options.languages}
+    texts = {code: paper_text(options, code) for code in options.languages}
     of_tasks = [(task, name) for task, names in options.task_files.items() for name in names.split()]
     for task, name in [*(("text", text.corpus) for text in texts.values()), *of_tasks]:
         get_source(name, task)  # which checks the name
