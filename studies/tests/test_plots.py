@@ -219,9 +219,8 @@ def test_curves_of_growth_go_through_the_points_and_slopes_are_in_the_legend():
 
 
 def test_bars_are_medians_and_their_sides_are_named_once():
-    runs = rows(
-        panel=["MB", "s"], case=["a, b", "c"], side=["before", "after"], n=range(3), value=lambda *c: c[-1] ** 2
-    )
+    sides = ["before", "after"]
+    runs = rows(panel=["MB", "s"], case=["a, b", "c"], side=sides, n=range(3), value=lambda *cell: cell[-1] ** 2)
     figure = before_and_after(runs)
     assert [bar.get_width() for ax in figure.axes for bar in ax.patches] == [1] * 8
     assert texts(figure.legends[0].get_texts()) == sides
