@@ -210,12 +210,7 @@ def unks_scores() -> str:
     "What pays in UNKs Everywhere, as a list."
     table = _scores("unks-everywhere", "entity_f1").loc["en"]
     storage = "Low-dimensional embeddings save memory and storage, and cost accuracy after short training"
-    told = _supported(
-        table,
-        "languages",
-        ("Copy the overlap", "EL-LEX", "EL-RAND"),
-        (storage, "EL-LEX", "MF1-LEX"),
-    )
+    told = _supported(table, "languages", ("Copy the overlap", "EL-LEX", "EL-RAND"), (storage, "EL-LEX", "MF1-LEX"))
     topics = rows_of(TOPICS).groupby(["language", "method"]).accuracy.mean().unstack()
     low = _wins(topics, "mf1-lex", "el-lex", "languages")[2]
     told.append(f"- In topics with a pretrained encoder MF1-LEX is above EL-LEX in {low}.")

@@ -15,19 +15,11 @@ from studies.chapters.lesson import Lesson, Needs, each_once, source_shape
 from studies.chapters.mad_x import MadXChapter
 from studies.chapters.unks_everywhere import UnksChapter
 from studies.chapters.wechsel import WechselChapter
-from studies.data.availability import (
-    TEXT_OF,
-    NothingLeft,
-    compared_models,
-    data_of,
-    reachable_parameters,
-)
+from studies.data.availability import TEXT_OF, NothingLeft, compared_models, data_of, reachable_parameters
 from studies.data.hub import where_is
 from studies.data.hub_sources import word_files
 from studies.data.presets import PAPER_PARAMETERS, PAPER_TEXT
-from studies.papers.cells import (
-    compare_cells,
-)
+from studies.papers.cells import compare_cells
 from studies.papers.costs import (
     MACHINES,
     SHARE,
@@ -35,6 +27,7 @@ from studies.papers.costs import (
     Shape,
     count_loads,
     disk_needed,
+    machine_like,
     measured_rate,
     memory_needed,
     shape_of,
@@ -156,17 +149,11 @@ def _budget(trained: list[Load], measured: dict | None) -> pd.DataFrame:
 
     rates = {name: machine.peak * SHARE for name, machine in MACHINES.items()}
     if measured:
-        known = next((name for name in rates if name.split()[0] in measured["device"]), None)
-        rates.pop(known, None)  # what was assumed of this machine
+        rates.pop(machine_like(measured["device"]), None)  # what was assumed of this machine
         rates[f"measured: {measured['device']}"] = measured["flops_per_second"]
 
     def row(load):
-        return {
-            "runs": load.runs,
-            "steps each": f"{load.steps:,}",
-            "samples each": f"{load.samples:,}",
-            "tokens each": f"{load.tokens:,}",
-        }
+        return {"runs": load.runs} | {f"{n} each": f"{getattr(load, n):,}" for n in ("steps", "samples", "tokens")}
 
     def cost(flops):
         return {"operations": f"{flops:.1e}"} | {name: _hours(flops / rate / 3600) for name, rate in rates.items()}
@@ -177,11 +164,8 @@ def _budget(trained: list[Load], measured: dict | None) -> pd.DataFrame:
     return pd.DataFrame(rows).T
 
 
-_PRESETS = {  # of a chapter's source models, and the parameter that names another model
-    "focus": {"focus": "model"},
-    "embedding-structure": {"embedding-structure": "model"},
-    "mad-x": {"mad-x": "model"},
-    "unks-everywhere": {"unks-everywhere": "model"},
+# of a chapter's source models, and the parameter that names another model
+_PRESETS = {paper: {paper: "model"} for paper in PAPER_PARAMETERS} | {
     "wechsel": {"wechsel-gpt2": "gpt2", "wechsel-roberta": "roberta"},
     "compare": {"embedding-structure": "model"},
 }
@@ -211,13 +195,11 @@ class Plan:
 
     @property
     def _rates(self) -> str:
+        told = f"times are computed for {SHARE:.0%} of each machine's peak, on one of them"
         if not self.measured:
-            return f"times are computed for {SHARE:.0%} of each machine's peak, on one of them."
+            return f"{told}."
         rate = self.measured["flops_per_second"] / 1e12
-        return (
-            f"times are computed for {SHARE:.0%} of each machine's peak, on one of them, but for "
-            f"{self.measured['device']} from what was measured: {rate:.3g} TFLOP/s."
-        )
+        return f"{told}, but for {self.measured['device']} from what was measured: {rate:.3g} TFLOP/s."
 
     @property
     def memory(self) -> float:  # GB
@@ -253,22 +235,18 @@ class Plan:
 
     def __str__(self) -> str:
         times = self.budget.drop(columns=["samples each", "tokens each"])
-        wide = self.reads.what.str.len().max()
-        alike = self.reads.groupby(["what", "name", "where"], sort=False).part.agg(
-            lambda parts: ", ".join(p for p in parts if p)
+        wide, reads = self.reads.what.str.len().max(), []
+        for (what, name, where), parts in self.reads.groupby(["what", "name", "where"], sort=False).part:
+            part = ", ".join(filter(None, parts))
+            reads.append(f"{what:<{wide}}  {name}{f' ({part})' * bool(part)}: {where}")
+        paragraphs = (
+            f"Chapter {self.chapter}, {self.language}, scale {self.scale}. Nothing was trained or written.",
+            "It reads\n" + "\n".join(reads),
+            "It trains\n" + times.to_string(justify="right"),
+            *self._settings,
+            f"Operations are counted; {self._rates}\n{self._memory} {self._disk}",
         )
-        reads = [
-            f"{what:<{wide}}  {name}{f' ({part})' * bool(part)}: {where}" for (what, name, where), part in alike.items()
-        ]
-        return "\n\n".join(
-            [
-                f"Chapter {self.chapter}, {self.language}, scale {self.scale}. Nothing was trained or written.",
-                "It reads\n" + "\n".join(reads),
-                "It trains\n" + times.to_string(justify="right"),
-                *self._settings,
-                f"Operations are counted; {self._rates}\n{self._memory} {self._disk}",
-            ]
-        )
+        return "\n\n".join(paragraphs)
 
 
 _FILES = ("text", "pos", "ner", "qa", "nli", "dp", "dictionary", "source_text")
@@ -365,26 +343,14 @@ def plan(
 def on_this_machine(chapter: str, language: str) -> str:
     "The device at hand, and what a chapter takes on it."
     device, paper = find_device(), plan(chapter, language, "paper")
-    known = next(
-        (
-            n
-            for n in MACHINES
-            if n.split()[0] in device.name
-            or (device.fixed_shapes and "TPU" in n)
-            or ("T4" in n and "T4" in device.name)
-        ),
-        "",
-    )
+    known = machine_like(device.name + " TPU" * device.fixed_shapes)
     total = sum(load.runs * load.flops for load in loads(chapter, language))
-    times = (
-        f"{_hours(total / (MACHINES[known].peak * SHARE) / 3600)} on this machine ({known})"
-        if known
-        else ", ".join(f"{_hours(total / (m.peak * SHARE) / 3600)} on {n}" for n, m in MACHINES.items())
-    )
+    hours = {name: _hours(total / (machine.peak * SHARE) / 3600) for name, machine in MACHINES.items()}
+    times = f"{hours[known]} on this machine ({known})" if known else ", ".join(f"{h} on {n}" for n, h in hours.items())
+    memory = f"{device.memory / 1e9:.0f} GB" if device.memory else "memory not known"
     return (
-        f"Device: {device.name}, {f'{device.memory / 1e9:.0f} GB' if device.memory else 'memory not known'}, "
-        f"{device.precision}.\n"
-        f"At scale mini: minutes on two cores and about 2 GB of memory; nothing is downloaded.\n"
+        f"Device: {device.name}, {memory}, {device.precision}.\n"
+        "At scale mini: minutes on two cores and about 2 GB of memory; nothing is downloaded.\n"
         f"At scale paper, all of the chapter with the paper's steps: about {times}, and {paper.memory:.0f} GB of "
         "memory. Set steps to a hundredth of the paper's for a first impression."
     )

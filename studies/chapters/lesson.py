@@ -99,10 +99,7 @@ def english_name(code: str) -> str:
     return Locale("en").languages.get(code, code)
 
 
-def mean_and_range(
-    values: pd.Series,
-    digits: int = 1,
-) -> str:
+def mean_and_range(values: pd.Series, digits: int = 1) -> str:
     "The mean of numbers and the lowest and highest of them, as a table has them."
     values = values.dropna()
     if not len(values):

@@ -42,9 +42,7 @@ MOST_OWN = 2_000  # of one of a single language
 UNSEEN = 10  # one line in so many is not counted
 SURE = 50  # copies of the sentence that begins each page, so that its pieces stay
 # with the article's second sentence where no two vocabularies shall make equally many tokens
-SHOWN = SENTENCES | {
-    "sw": f"{SENTENCES['sw']} Wote wamejaliwa akili na dhamiri, hivyo yapasa watendeane kindugu.",
-}
+SHOWN = SENTENCES | {"sw": f"{SENTENCES['sw']} Wote wamejaliwa akili na dhamiri, hivyo yapasa watendeane kindugu."}
 
 
 def without_marks(

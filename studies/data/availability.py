@@ -13,14 +13,7 @@ from huggingface_hub.errors import GatedRepoError
 
 from studies.data.hub import hub_model, shards, undivided_wikiann, where_is
 from studies.data.hub_sources import DEFAULTS, MODELS, MONOLINGUAL, PARQUET, SOURCES, Source, get_source, source_for
-from studies.data.presets import (
-    PAPER_TEXT,
-    Parameters,
-    data_set,
-    on_data_sets,
-    scale_parameters,
-    task_and_set,
-)
+from studies.data.presets import PAPER_TEXT, Parameters, data_set, on_data_sets, scale_parameters, task_and_set
 from vocab_lit.text.errors import import_extra
 from vocab_lit.text.files import hub_error_reason, hub_name, in_mirror
 
@@ -172,12 +165,9 @@ class Datum:
             return self.what, self.source.name, self.language, f"left out: {self.state.where}"
         part = self.source.of(self.source.files or self.source.config, self.language)
         revision = f" ({self.source.revision})" if self.source.revision else ""
-        notes = (
-            self.state.where,
-            self.source.note,
-            self.source.cut_off(self.language) * (self.state.where != "mirror"),
-        )
-        return self.what, self.source.name, part + revision, "; ".join(filter(None, notes))
+        cut_off = "" if self.state.where == "mirror" else self.source.cut_off(self.language)
+        notes = filter(None, (self.state.where, self.source.note, cut_off))
+        return self.what, self.source.name, part + revision, "; ".join(notes)
 
 
 TEXT_OF = {"compare": "focus"}  # a chapter without a paper reads what this one reads
@@ -200,17 +190,15 @@ def data_of(
     return [Datum(what, source, language, state_of(source, language, look)) for source in sources]
 
 
-_READ: Mapping[
-    str, Mapping[str, tuple[str, ...]]
-] = {  # by chapter and parameter: what is read in each of its languages
-    "focus": dict(compare=("text",)),
-    "embedding-structure": dict.fromkeys(("compare", "mixed", "family"), ("text",)),
-    "mad-x": dict(kinds=("text", "ner"), questions=("text", "qa")),
-    "unks-everywhere": {
-        **dict.fromkeys(("sources", "targets", "exchange_targets"), ("text", "task")),  # the one of the page
-        **dict.fromkeys(("tree_sources", "tree_targets"), ("text", "dp")),
-    },
-    "wechsel": dict.fromkeys(("medium", "low"), ("text",)),
+# by chapter and parameter: what is read in each of its languages besides text; task is that of the page
+_READ: Mapping[str, Mapping[str, str]] = {
+    "focus": dict(compare=""),
+    "embedding-structure": dict(compare="", mixed="", family=""),
+    "mad-x": dict(kinds="ner", questions="qa"),
+    "unks-everywhere": dict(
+        sources="task", targets="task", exchange_targets="task", tree_sources="dp", tree_targets="dp"
+    ),
+    "wechsel": dict(medium="", low=""),
 }
 
 
@@ -230,10 +218,10 @@ def _without(said: str, missing: Iterable[str]) -> str:
     return ";".join(kept)
 
 
-def _missing(chapter: str, said: str, kinds: Iterable[str], given: Mapping[str, object], look: bool) -> Iterator[Datum]:
-    kinds = [str(given.get("task") or "ner") if kind == "task" else kind for kind in kinds]
+def _missing(chapter: str, said: str, kind: str, given: Mapping[str, object], look: bool) -> Iterator[Datum]:
+    kind = str(given.get("task") or "ner") if kind == "task" else kind
     for language in _languages(said):
-        for what in kinds:
+        for what in filter(None, ("text", kind)):
             data = data_of(chapter, what, language, given, look)
             if not any(datum.state.there for datum in data):
                 yield data[0]
@@ -310,11 +298,8 @@ class Reachable:
         "A row for each language that was left out, or whose published adapter was."
         import pandas as pd
 
-        rows = [
-            (name, datum.language, f"{datum.what}: {datum.state.where}")
-            for name, data in self.left_out.items()
-            for datum in data
-        ]
+        left_out = [(name, datum) for name, data in self.left_out.items() for datum in data]
+        rows = [(name, datum.language, f"{datum.what}: {datum.state.where}") for name, datum in left_out]
         return pd.DataFrame(rows, columns=["parameter", "left out", "why"]).set_index("parameter")
 
     def show(self) -> None:
@@ -338,8 +323,8 @@ def reachable_parameters(
     left_out: dict = {}
     if scale != "paper":
         return Reachable(chosen, left_out)
-    for name, kinds in _READ.get(chapter, {}).items():
-        if missing := list(_missing(chapter, str(chosen.get(name, "")), kinds, data, look)):
+    for name, kind in _READ.get(chapter, {}).items():
+        if missing := list(_missing(chapter, str(chosen.get(name, "")), kind, data, look)):
             left_out[name] = missing
             chosen[name] = _without(str(chosen[name]), [datum.language for datum in missing])
             if not chosen[name]:

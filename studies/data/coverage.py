@@ -14,8 +14,7 @@ from vocab_lit.tokens.vocab import Token, Vocab, overlap
 
 
 def unknown_tokens(
-    source: PreTrainedTokenizerBase,
-    target: Vocab,
+    source: PreTrainedTokenizerBase, target: Vocab
 ) -> np.ndarray:  # (n_target,) bool; False for special tokens and for bytes that are no text
     "Which tokens of a target vocabulary the source tokenizer cannot compose (Pfeiffer et al., 2021, Table 1)."
     tokenizer, beginning = TokenizerFile(source).with_letter()
@@ -34,8 +33,7 @@ def overlapping(source: Vocab, target: Vocab) -> list[Token]:
 
 
 def coverage(
-    source: PreTrainedTokenizerBase | Vocab,
-    target: PreTrainedTokenizerBase | Vocab,
+    source: PreTrainedTokenizerBase | Vocab, target: PreTrainedTokenizerBase | Vocab
 ) -> dict[str, float]:  # number of tokens, of unknown and of overlapping ones, and the shares of the last two
     "The share of a target vocabulary that the source cannot compose, and its overlap (Pfeiffer et al., 2021, Table 1)."
     source, target = Vocab.of(source), Vocab.of(target)
@@ -62,8 +60,7 @@ def _kind(text: str) -> str:
 
 
 def overlap_kinds(
-    source: Vocab,
-    target: Vocab,
+    source: Vocab, target: Vocab
 ) -> pd.Series:  # a share for each of `KINDS`, 1 together; all 0 where nothing overlaps
     "The overlapping tokens by kind (Pfeiffer et al., 2021, Table 6)."
     kinds = pd.Series([_kind(t.text) for t in overlapping(source, target)], dtype=str)

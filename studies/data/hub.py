@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -53,11 +52,11 @@ def where_is(
 
 def _advice(name, more=""):  # what to do where a name is nowhere; more: options of the download
     root = os.environ.get("VOCAB_LIT_HUB")
+    mirror = f"the mirror {root}" if root else "no mirror (VOCAB_LIT_HUB is not set)"
+    command = f"`hf download {name}{more} --local-dir {root or 'MIRROR'}/{name}`"
     return (
-        f"looked for in {f'the mirror {root}' if root else 'no mirror (VOCAB_LIT_HUB is not set)'}, among what was "
-        "downloaded before, and on the Hub; where there is a network, run "
-        f"`hf download {name}{more} --local-dir "
-        f"{root or 'MIRROR'}/{name}`{'' if root else ', and set VOCAB_LIT_HUB to MIRROR'}"
+        f"looked for in {mirror}, among what was downloaded before, and on the Hub; where there is a network, run "
+        f"{command}{'' if root else ', and set VOCAB_LIT_HUB to MIRROR'}"
     )
 
 
@@ -154,9 +153,8 @@ def load_part(
     if folder := in_mirror(source.name):
         files = shards(folder, source, language, part)
         if not files:
-            raise NoPart(
-                f"{folder} has no {part} files of {language} (configuration {source.of(source.config, language)})"
-            )
+            config = source.of(source.config, language)
+            raise NoPart(f"{folder} has no {part} files of {language} (configuration {config})")
         for f in files:
             _check_whole(f)
         what = dict(path=_kind(files[0]), data_files={part: [str(f) for f in files]})
@@ -172,9 +170,8 @@ def load_part(
             raise ValueError(f"the {part} files of {language} in {folder} do not load: {why}") from None
         asked = source.of(source.files or f"*{source.config}/*", language)
         more = f" --repo-type dataset{f' --revision {source.revision}' if source.revision else ''} --include '{asked}'"
-        raise ValueError(
-            f"the data set {source.name} does not load for {language} ({why}): {_advice(source.name, more)}"
-        ) from None
+        problem = f"the data set {source.name} does not load for {language} ({why})"
+        raise ValueError(f"{problem}: {_advice(source.name, more)}") from None
 
 
 def hub_lines(
@@ -207,11 +204,16 @@ class HubText:
     # cleaned: fastText's file for identifying languages, with which lines that are English with 90 % are left out
     language_model: str = ""
 
+    @property
+    def cleaning(self) -> CleanSettings:
+        "Which lines are left out where the text is cleaned."
+        english = dict(language_model=self.language_model, without_languages="en", confidence=0.9)
+        return CleanSettings(**english if self.language_model else {})
+
     def __iter__(self) -> Iterator[str]:
         lines = hub_lines(self.corpus, self.language, self.limit or None)
-        english = dict(language_model=self.language_model, without_languages="en", confidence=0.9)
-        how = CleanSettings(**english if self.language_model else {})
-        return limit_bytes(clean(lines, how=how) if self.cleaned else lines, self.max_bytes or float("inf"))
+        lines = clean(lines, how=self.cleaning) if self.cleaned else lines
+        return limit_bytes(lines, self.max_bytes or float("inf"))
 
     @property
     def files(self) -> list:  # of the mirror; empty where the text comes from the Hub
@@ -249,12 +251,10 @@ class StoredText(Sequence):
         return Path(self.rows.cache_files[0]["filename"]).with_name(name)
 
 
-def _stored(lines, **what) -> StoredText:  # lines: a function that gives them; what: its arguments
+def _stored(lines, **what) -> StoredText:  # lines: a function that yields them; what: its arguments
     datasets = import_extra("datasets", "chapters")
-    rows = datasets.Dataset.from_generator(
-        lines, gen_kwargs=what, features=datasets.Features(text=datasets.Value("string"))
-    )
-    return StoredText(rows)
+    features = datasets.Features(text=datasets.Value("string"))
+    return StoredText(datasets.Dataset.from_generator(lines, gen_kwargs=what, features=features))
 
 
 def _training_rows(text, files, held_out, seed):  # files: so that another mirror is another text
@@ -320,10 +320,8 @@ def _tagged(data, column):
     rows = ([(w, t if names is None else names[t]) for w, t in zip(r["tokens"], r[column])] for r in data)
     examples = [Tagged(*map(tuple, zip(*((w, t) for w, t in row if t != "_")))) for row in rows if row]
     if examples and not isinstance(examples[0].tags[0], str):
-        raise ValueError(
-            f"{column} has numbers without names; the shards have lost the list of their names (copy them from the "
-            "hub again)"
-        )
+        hint = "the shards have lost the list of their names (copy them from the hub again)"
+        raise ValueError(f"{column} has numbers without names; {hint}")
     return examples
 
 
@@ -338,13 +336,12 @@ def _trees(data):
     return examples
 
 
-def _questions(data, prefix=""):
-    examples = []
-    for row in data:
-        if str(row["id"]).startswith(prefix):
-            answers = tuple(map(Answer, row["answers"]["text"], row["answers"]["answer_start"]))
-            examples.append(Question(str(row["id"]), row["question"], row["context"], answers))
-    return examples
+def _questions(data, prefix):
+    def question(row):
+        answers = tuple(map(Answer, row["answers"]["text"], row["answers"]["answer_start"]))
+        return Question(str(row["id"]), row["question"], row["context"], answers)
+
+    return [question(row) for row in data if str(row["id"]).startswith(prefix)]
 
 
 def _pairs(data):
@@ -353,18 +350,23 @@ def _pairs(data):
 
 
 def split_wikiann(
-    sentences: list[Tagged],
-    seed: int = 0,
+    sentences: list[Tagged], seed: int = 0
 ) -> tuple[list[Tagged], list[Tagged], list[Tagged]]:  # train, dev, test
     "Random 85/5/10% with at least 256 dev and 512 test sentences; `ValueError` where too few are left to train on."
     n_dev, n_test = max(256, round(0.05 * len(sentences))), max(512, round(0.1 * len(sentences)))
     if len(sentences) - n_dev - n_test < 256:
-        raise ValueError(
-            f"{len(sentences)} sentences are too few for {n_dev} of development, {n_test} of test "
-            "and as many as 256 to train on"
-        )
+        needed = f"{n_dev} of development, {n_test} of test and as many as 256 to train on"
+        raise ValueError(f"{len(sentences)} sentences are too few for {needed}")
     dev, test, train = divide(sentences, seed, n_dev, n_test)
     return train, dev, test
+
+
+def development_size(
+    task: str,
+    n: int,  # training examples
+) -> int:
+    "Return how many are held out where a data set has no development part: 300 trees, or a tenth (FOCUS, Section 3.3)."
+    return 300 if task in ("pos", "dp") else max(1, n // 10)
 
 
 def hub_splits(
@@ -376,28 +378,32 @@ def hub_splits(
 ) -> tuple[list, list, list]:  # train, dev, test
     "A task's examples from the Hub or the mirror; `ValueError` where there are none for the language."
     source = get_source(name or DEFAULTS[task], task)
-    if source is SOURCES["wikiann"] and (undivided := undivided_wikiann(language)):
-        train, dev, test = split_wikiann(read_bio(undivided))
+    undivided = undivided_wikiann(language) if source is SOURCES["wikiann"] else None
+    if undivided or (source is SOURCES["wikiann"] and divide):
+        parts = [read_bio(undivided)] if undivided else [_part(source, task, language, n) for n in range(3)]
+        train, dev, test = split_wikiann([sentence for part in parts for sentence in part])
         return ([], [], test) if test_only else (train, dev, test)
-    read = _reader(source, task, language)
-
-    def part(n, of=source):
-        return read(load_part(of, language, of.splits[n])) if of.splits[n] else []
-
-    if source is SOURCES["wikiann"] and divide:
-        train, dev, test = split_wikiann([s for n in range(3) for s in part(n)])
-        return ([], [], test) if test_only else (train, dev, test)
+    test = _part(source, task, language, 2)
     if test_only:
-        return [], [], part(2)
+        return [], [], test
     english_questions = source is SOURCES["xquad"] and language == "en"
     trained_on = SOURCES["squad"] if english_questions else source
-    train, dev = part(0, trained_on), []
-    if trained_on.splits[1]:
-        with suppress(NoPart):  # as in some treebanks
-            dev = part(1, trained_on)
+    train, dev = _part(trained_on, task, language, 0), []
+    with suppress(NoPart):  # as in some treebanks
+        dev = _part(trained_on, task, language, 1)
     if train and not dev:
-        train, dev = hold_out(train, 300 if task in ("pos", "dp") else None)
-    return train, dev, part(2)
+        train, dev = hold_out(train, development_size(task, len(train)))
+    return train, dev, test
+
+
+def _part(source, task, language, n):  # examples of the n-th split
+    if not source.splits[n]:
+        return []
+    rows = load_part(source, language, source.splits[n])
+    if task == "qa":
+        several = source is SOURCES["tydiqa"] and language in source.only  # languages in one configuration
+        return _questions(rows, f"{Locale('en').languages[language].lower()}-" if several else "")
+    return _tagged(rows, source.column) if task in ("pos", "ner") else {"nli": _pairs, "dp": _trees}[task](rows)
 
 
 def undivided_wikiann(language: str) -> Path | None:
@@ -405,10 +411,3 @@ def undivided_wikiann(language: str) -> Path | None:
     folder = in_mirror(SOURCES["wikiann"].name)
     file = folder / f"wikiann-{cldr_code(language)}.bio" if folder else None
     return file if file and file.is_file() else None
-
-
-def _reader(source, task, language):  # of the examples of a part
-    if task == "qa":
-        several = source is SOURCES["tydiqa"] and language in source.only  # languages in one configuration
-        return partial(_questions, prefix=f"{Locale('en').languages[language].lower()}-" if several else "")
-    return {"nli": _pairs, "dp": _trees}.get(task) or partial(_tagged, column=source.column)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from urllib.parse import quote
 
 from babel import Locale
@@ -56,12 +55,8 @@ class Source:
         return f"{told}; {self.whole.format(code=code)}" if self.whole else told
 
 
-def _words(text):
-    return text.split()
-
-
 def _codes(text):  # of `code=the set's own`
-    return dict(pair.split("=") for pair in _words(text))
+    return dict(pair.split("=") for pair in text.split())
 
 
 _ISO3 = _codes(
@@ -76,8 +71,6 @@ _ISO3 = _codes(
     ur=urd uz=uzn vi=vie wo=wol xh=xho yi=ydd yo=yor zh=cmn zu=zul
     """
 )
-
-
 _SCRIPTS = dict(zh="Hani", ko="Hang")  # where FineWeb-2 names a broader or narrower script than Unicode
 
 
@@ -85,18 +78,9 @@ def _with_script(language):
     return f"{_ISO3[language]}_{_SCRIPTS.get(language) or get_global('likely_subtags')[language].split('_')[1]}"
 
 
-_MASAKHANER = dict(am="amh", ha="hau", ig="ibo", rw="kin", lg="lug", luo="luo", pcm="pcm", sw="swa", wo="wol", yo="yor")
-
-
-_MASAKHANER2 = {
-    **_MASAKHANER,
-    **dict(
-        bm="bam", bbj="bbj", ee="ewe", fon="fon", mos="mos", ny="nya", sn="sna", tn="tsn", tw="twi", xh="xho", zu="zul"
-    ),
-}
-
-
-del _MASAKHANER2["am"]
+_IN_BOTH = "ha=hau ig=ibo rw=kin lg=lug luo=luo pcm=pcm sw=swa wo=wol yo=yor"
+_MASAKHANER = _codes(f"am=amh {_IN_BOTH}")
+_MASAKHANER2 = _codes(f"{_IN_BOTH} bm=bam bbj=bbj ee=ewe fon=fon mos=mos ny=nya sn=sna tn=tsn tw=twi xh=xho zu=zul")
 _TREEBANKS = _codes(
     """
     hy=hy_armtdp eu=eu_bdt myv=myv_jr et=et_edt he=he_htb ru=ru_syntagrus se=sme_giella te=te_mtg fi=fi_tdt
@@ -104,164 +88,132 @@ _TREEBANKS = _codes(
     ja=ja_gsd ar=ar_padt hi=hi_hdtb ur=ur_udtb bh=bho_bhtb wo=wo_wtb am=am_att
     """
 )
-
-
-_XQUAD = ("ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh")
-
-
-_XNLI = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")
-
-
-_TYDIQA = ("ar", "bn", "en", "fi", "id", "ko", "ru", "sw", "te")  # its gold passages have no Japanese and no Thai
-
-
-_IN_FINEWEB = dict(myv="fineweb-2", se="fineweb-2")  # where else the text of small languages is
-
-
+_XQUAD = "ar de el en es hi ro ru th tr vi zh"
+_XNLI = "ar bg de el en es fr hi ru sw th tr ur vi zh"
+_TYDIQA = "ar bn en fi id ko ru sw te"  # its gold passages have no Japanese and no Thai
 # the 176 configurations of the Hub's WikiANN, without names that are no codes of languages
-_WIKIANN = _words(
-    """
+_WIKIANN = """
     ace af als am an ang ar arc arz as ast ay az ba bar bat-smg be be-x-old bg bh bn bo br bs ca cbk-zam cdo ce ceb
     ckb co crh cs csb cv cy da de diq dv el eml en eo es et eu ext fa fi fiu-vro fo fr frr fur fy ga gan gd gl gn gu
     hak he hi hr hsb hu hy ia id ig ilo io is it ja jbo jv ka kk km kn ko ksh ku ky la lb li lij lmo ln lt lv map-bms
     mg mhr mi min mk ml mn mr ms mt mwl my mzn nap nds ne nl nn no nov oc or os pa pdc pl pms pnb ps pt qu rm ro ru rw
     sa sah scn sco sd sh si simple sk sl so sq sr su sv sw szl ta te tg th tk tl tr tt ug uk ur uz vec vep vi vls vo wa
     war wuu xmf yi yo zea zh zh-classical zh-min-nan zh-yue
-    """
-)
-
-
-_CC100 = _words(
-    """
+"""
+_CC100 = """
     af am ar as az be bg bn br bs ca cs cy da de el en eo es et eu fa ff fi fr fy ga gd gl gn gu ha he hi hr ht hu hy id
     ig is it ja jv ka kk km kn ko ku ky la lg li ln lo lt lv mg mk ml mn mr ms my ne nl no ns om or pa pl ps pt qu rm ro
     ru sa sc sd si sk sl so sq sr ss su sv sw ta te th tl tn tr ug uk ur uz vi wo xh yi yo zh zu
-    """
-)
-
-
-_CUT_CC100 = _words("ar bg da de el en es fa fi fr he hr hu id it ja ko nl no pl pt ro ru sk sv th tr uk vi zh")
-
-
-_OSCAR = Source(
-    "oscar-corpus/OSCAR-2301",
-    "text",
-    column="content",
-    lacks=_IN_FINEWEB,
-    files="{language}_meta/*.jsonl.zst",
-    note="gated: agree to its terms on the Hub and log in; reading it needs the extra text. fineweb-2 is open",
-)
-
-
+"""
+_CUT_CC100 = "ar bg da de el en es fa fi fr he hr hu id it ja ko nl no pl pt ro ru sk sv th tr uk vi zh"
+_IN_FINEWEB = dict(myv="fineweb-2", se="fineweb-2")  # where else the text of small languages is
 PARQUET = "refs/convert/parquet"  # the Hub's own branch of tables
 
 
-SOURCES: Mapping[str, Source] = MappingProxyType(
-    {
-        "cc100": Source(
-            "statmt/cc100",
-            "text",
-            "{code}",
-            PARQUET,
-            lacks=_IN_FINEWEB,
-            codes=dict(zh="zh-Hans"),
-            only=tuple(_CC100),
-            cut=tuple(_CUT_CC100),
-            whole="all of it is https://data.statmt.org/cc-100/{code}.txt.xz, for the folder statmt/cc100 of a mirror",
-        ),
-        "fineweb-2": Source(
-            "HuggingFaceFW/fineweb-2",
-            "text",
-            "{code}",
-            codes={language: _with_script(language) for language in _ISO3},
-            note="no English",
-        ),
-        "mc4": Source(
-            "allenai/c4", "text", "multilingual", files="multilingual/c4-{language}.*.json.gz", lacks=_IN_FINEWEB
-        ),
-        "oscar": _OSCAR,
-        "oscar-filtered": replace(_OSCAR, without=("header", "footer", "noisy")),  # FOCUS, Appendix A
-        "oscar-2201": Source(
-            "oscar-corpus/OSCAR-2201",
-            "text",
-            column="content",
-            lacks=_IN_FINEWEB,
-            files="**/{language}_meta/*.jsonl.gz",
-            note="gated: agree to its terms on the Hugging Face Hub and log in. fineweb-2 is open",
-        ),
-        "oscar-2019": Source(
-            "oscar-corpus/oscar",
-            "text",
-            "unshuffled_deduplicated_{language}",
-            PARQUET,
-            lacks=_IN_FINEWEB,
-            note="its tables on the Hugging Face Hub end after 5 GB of a language",
-        ),
-        "wikipedia": Source("wikimedia/wikipedia", "text", "20231101.{language}"),
-        "wikiann": Source("unimelb-nlp/wikiann", "ner", column="ner_tags", only=tuple(_WIKIANN)),
-        "masakhaner": Source(
-            "masakhane/masakhaner",
-            "ner",
-            "{code}",
-            PARQUET,
-            column="ner_tags",
-            codes=_MASAKHANER,
-            only=tuple(_MASAKHANER),
-        ),
-        "masakhaner2": Source(
-            "masakhane/masakhaner2",
-            "ner",
-            "{code}",
-            PARQUET,
-            column="ner_tags",
-            codes=_MASAKHANER2,
-            only=tuple(_MASAKHANER2),
-        ),
-        "germeval14": Source("GermanEval/germeval_14", "ner", "germeval_14", PARQUET, column="ner_tags", only=("de",)),
-        "universal-dependencies": Source(
-            "commul/universal_dependencies",
-            "pos",
-            "{code}",
-            "2.17",
-            column="upos",
-            codes=_TREEBANKS,
-            only=tuple(_TREEBANKS),
-        ),
-        "xnli": Source("facebook/xnli", "nli", only=_XNLI),
-        "squad": Source("rajpurkar/squad", "qa", "plain_text", splits=("train", "validation", ""), only=("en",)),
-        "xquad": Source(
-            "google/xquad",
-            "qa",
-            "xquad.{language}",
-            splits=("", "", "validation"),
-            only=_XQUAD,
-            note="English training questions are SQuAD's",
-        ),
-        "tydiqa": Source(
-            "google-research-datasets/tydiqa", "qa", "secondary_task", splits=("train", "", "validation"), only=_TYDIQA
-        ),
-        "germanquad": Source(
-            "deepset/germanquad", "qa", "plain_text", PARQUET, splits=("train", "", "test"), only=("de",)
-        ),
-    }
+def _set(task, name, only="", **more):
+    return Source(name, task, only=tuple(only.split()), **more)
+
+
+def _names(name, only, **more):
+    return _set("ner", name, only, revision=PARQUET, column="ner_tags", **more)
+
+
+_OSCAR = dict(column="content", lacks=_IN_FINEWEB)
+_OSCAR_2301 = _set(
+    "text",
+    "oscar-corpus/OSCAR-2301",
+    **_OSCAR,
+    files="{language}_meta/*.jsonl.zst",
+    note="gated: agree to its terms on the Hub and log in; reading it needs the extra text. fineweb-2 is open",
 )
-
-
-MODELS: Mapping[str, str] = MappingProxyType(
-    {
-        "XLM-R": "FacebookAI/xlm-roberta-base",
-        "mBERT": "google-bert/bert-base-multilingual-cased",
-        "RoBERTa": "FacebookAI/roberta-base",
-        "GPT-2": "openai-community/gpt2",
-        "CamemBERT": "almanach/camembert-base",
-        "GBERT_Base": "deepset/gbert-base",
-        "BERT_Base-Chinese": "google-bert/bert-base-chinese",
-    }
-)  # of the papers
-
-
+SOURCES: Mapping[str, Source] = {
+    "cc100": _set(
+        "text",
+        "statmt/cc100",
+        _CC100,
+        config="{code}",
+        revision=PARQUET,
+        lacks=_IN_FINEWEB,
+        codes=dict(zh="zh-Hans"),
+        cut=tuple(_CUT_CC100.split()),
+        whole="all of it is https://data.statmt.org/cc-100/{code}.txt.xz, for the folder statmt/cc100 of a mirror",
+    ),
+    "fineweb-2": _set(
+        "text",
+        "HuggingFaceFW/fineweb-2",
+        config="{code}",
+        codes={language: _with_script(language) for language in _ISO3},
+        note="no English",
+    ),
+    "mc4": _set(
+        "text", "allenai/c4", config="multilingual", files="multilingual/c4-{language}.*.json.gz", lacks=_IN_FINEWEB
+    ),
+    "oscar": _OSCAR_2301,
+    "oscar-filtered": replace(_OSCAR_2301, without=("header", "footer", "noisy")),  # FOCUS, Appendix A
+    "oscar-2201": _set(
+        "text",
+        "oscar-corpus/OSCAR-2201",
+        **_OSCAR,
+        files="**/{language}_meta/*.jsonl.gz",
+        note="gated: agree to its terms on the Hugging Face Hub and log in. fineweb-2 is open",
+    ),
+    "oscar-2019": _set(
+        "text",
+        "oscar-corpus/oscar",
+        config="unshuffled_deduplicated_{language}",
+        revision=PARQUET,
+        lacks=_IN_FINEWEB,
+        note="its tables on the Hugging Face Hub end after 5 GB of a language",
+    ),
+    "wikipedia": _set("text", "wikimedia/wikipedia", config="20231101.{language}"),
+    "wikiann": _set("ner", "unimelb-nlp/wikiann", _WIKIANN, column="ner_tags"),
+    "masakhaner": _names("masakhane/masakhaner", " ".join(_MASAKHANER), config="{code}", codes=_MASAKHANER),
+    "masakhaner2": _names("masakhane/masakhaner2", " ".join(_MASAKHANER2), config="{code}", codes=_MASAKHANER2),
+    "germeval14": _names("GermanEval/germeval_14", "de", config="germeval_14"),
+    "universal-dependencies": _set(
+        "pos",
+        "commul/universal_dependencies",
+        " ".join(_TREEBANKS),
+        config="{code}",
+        revision="2.17",
+        column="upos",
+        codes=_TREEBANKS,
+    ),
+    "xnli": _set("nli", "facebook/xnli", _XNLI),
+    "squad": _set("qa", "rajpurkar/squad", "en", config="plain_text", splits=("train", "validation", "")),
+    "xquad": _set(
+        "qa",
+        "google/xquad",
+        _XQUAD,
+        config="xquad.{language}",
+        splits=("", "", "validation"),
+        note="English training questions are SQuAD's",
+    ),
+    "tydiqa": _set(
+        "qa", "google-research-datasets/tydiqa", _TYDIQA, config="secondary_task", splits=("train", "", "validation")
+    ),
+    "germanquad": _set(
+        "qa", "deepset/germanquad", "de", config="plain_text", revision=PARQUET, splits=("train", "", "test")
+    ),
+}
+MODELS: Mapping[str, str] = {  # of the papers
+    "XLM-R": "FacebookAI/xlm-roberta-base",
+    "mBERT": "google-bert/bert-base-multilingual-cased",
+    "RoBERTa": "FacebookAI/roberta-base",
+    "GPT-2": "openai-community/gpt2",
+    "CamemBERT": "almanach/camembert-base",
+    "GBERT_Base": "deepset/gbert-base",
+    "BERT_Base-Chinese": "google-bert/bert-base-chinese",
+}
 # models of one language that WECHSEL's are compared with (Table 2)
-MONOLINGUAL: Mapping[str, str] = MappingProxyType({"fr": "CamemBERT", "de": "GBERT_Base", "zh": "BERT_Base-Chinese"})
+MONOLINGUAL: Mapping[str, str] = {"fr": "CamemBERT", "de": "GBERT_Base", "zh": "BERT_Base-Chinese"}
+DEFAULTS = {  # a task's data set where none is named
+    "pos": "universal-dependencies",
+    "dp": "universal-dependencies",
+    "ner": "wikiann",
+    "qa": "xquad",
+    "nli": "xnli",
+}
 
 
 def get_source(name: str, task: str) -> Source:  # task: text, ner, pos, dp, qa or nli
@@ -281,33 +233,18 @@ def source_for(name: str, task: str, language: str) -> Source:  # name and task 
     return SOURCES[stand_in] if stand_in else source
 
 
-DEFAULTS = {
-    "pos": "universal-dependencies",
-    "dp": "universal-dependencies",
-    "ner": "wikiann",
-    "qa": "xquad",
-    "nli": "xnli",
-}  # a task's data set where none is named
-
-
-_MUSE = _words(
-    """
+_MUSE = """
     af ar bg bn bs ca cs da de el es et fa fi fr he hi hr hu id it ja ko lt lv mk ms nl no pl pt ro ru sk sl sq
     sv ta th tl tr uk vi zh
-    """
-)
-
-
+"""
 # the languages of fastText's vectors of Common Crawl
-_CRAWLED = _words(
-    """
+_CRAWLED = """
     af als am an ar arz as ast az azb ba bar bcl be bg bh bn bo bpy br bs ca ce ceb ckb co cs cv cy da de diq dv el eml
     en eo es et eu fa fi fr frr fy ga gd gl gom gu gv he hi hif hr hsb ht hu hy ia id ilo io is it ja jv ka kk km kn ko
     ku ky la lb li lmo lt lv mai mg mhr min mk ml mn mr mrj ms mt mwl my myv mzn nah nap nds ne new nl nn no nso oc or
     os pa pam pfl pl pms pnb ps pt qu rm ro ru sa sah sc scn sco sd sh si sk sl so sq sr su sv sw ta te tg th tk tl tr
     tt ug uk ur uz vec vi vls vo wa war xmf yi yo zea zh
-    """
-)
+"""
 
 
 def word_files(language: str) -> dict[str, str]:  # what it is to its address
@@ -315,9 +252,9 @@ def word_files(language: str) -> dict[str, str]:  # what it is to its address
     name = quote(Locale("en").languages.get(language, "").lower())
     vectors = "https://dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.{}.300.bin.gz"
     addresses = {"vectors of English": vectors.format("en")}
-    if language in _CRAWLED:
+    if language in _CRAWLED.split():
         addresses[f"vectors of {language}"] = vectors.format(language)
-    if language in _MUSE:
+    if language in _MUSE.split():
         addresses["dictionary (MUSE)"] = f"https://dl.fbaipublicfiles.com/arrival/dictionaries/en-{language}.txt"
     if name:
         addresses["dictionary (WECHSEL's repository)"] = (

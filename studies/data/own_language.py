@@ -131,10 +131,7 @@ def prepare(
     folder.mkdir(parents=True, exist_ok=True)
     found = _found(text, language, folder)
     every = max(10, len(found) // MOST_UNSEEN)
-    parts = {
-        "train": [line for n, line in enumerate(found) if n % every],
-        "unseen": found[::every][:MOST_UNSEEN],
-    }
+    parts = {"train": [line for n, line in enumerate(found) if n % every], "unseen": found[::every][:MOST_UNSEEN]}
     files = {name: folder / f"{name}.txt" for name in parts}
     for name, part in parts.items():
         files[name].write_text("\n".join(part) + "\n", encoding="utf-8", newline="\n")

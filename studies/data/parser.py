@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import torch
@@ -139,24 +138,3 @@ class _Parsers(Mapping):
 
 
 PARSERS: Mapping[type, type] = _Parsers()  # from configurations to models, as transformers' mappings
-
-
-def load_parser(
-    folder: str | Path,  # where `save_pretrained` has written a parser
-) -> PreTrainedModel:
-    "Load a saved parser; `ValueError` where the folder holds something else."
-    from transformers import AutoConfig
-
-    if not Path(folder, "config.json").is_file():
-        raise FileNotFoundError(f"{folder} has no config.json; give the folder of a saved parser")
-    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-    named = (config.architectures or [""])[0]
-    if type(config) not in PARSERS or named != PARSERS[type(config)].__name__:
-        advice = "`vocab-lit evaluate` makes one for the task dp"
-        raise ValueError(f"{folder} is a {named or config.model_type}, not a parser; {advice}")
-    kind: Any = PARSERS[type(config)]
-    model, loading = kind.from_pretrained(folder, output_loading_info=True)
-    if missing := sorted(loading["missing_keys"]):
-        problem = f"{folder} lacks {len(missing)} of the parser's weights, such as {missing[0]}"
-        raise ValueError(f"{problem}; save the whole parser")
-    return model.eval()

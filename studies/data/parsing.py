@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from vocab_lit.tasks.settings import register
 from vocab_lit.tasks.tagging import check_sentences, conllu_words, cuts, lay_out, word_subtokens
-from vocab_lit.tasks.task import Row, Task, WholeConfig, forward, make_row, paper_settings
-from vocab_lit.text.corpus import raw_lines
-from vocab_lit.text.files import write_text
+from vocab_lit.tasks.task import Row, Task, TaskConfig, WholeConfig, forward, make_row, paper_settings
 from vocab_lit.text.settings import option, settings
 from vocab_lit.tokens.tokenizer_file import ids_around
 
@@ -36,7 +34,7 @@ class Parsed:
     def __post_init__(self):
         if not len(self.words) == len(self.heads) == len(self.relations):
             numbers = f"{len(self.words)} words, {len(self.heads)} heads and {len(self.relations)} relations"
-            raise ValueError(f"{numbers}: {' '.join(self.words[:8])!r}")
+            raise ValueError(f"{numbers}: {_beginning_of(self)}")
 
 
 def fault(
@@ -91,43 +89,6 @@ def read_trees(
 
 def _beginning_of(tree: Parsed) -> str:
     return repr(" ".join(tree.words[:8]))
-
-
-def _with_trees(like, trees) -> Iterator[str]:
-    "The lines of a file with other trees in it."
-    there, lines = list(conllu_words(like, lambda cells: None)), {}
-    if len(there) != len(trees):
-        raise ValueError(
-            f"{like} has {len(there)} sentences and there are {len(trees)} trees; give the trees of all its sentences"
-        )
-    for (words, place), tree in zip(there, trees):
-        if tuple(word[1] for word in words) != tree.words:
-            problem = f"the words are not those of the tree of {_beginning_of(tree)}"
-            raise ValueError(f"{like}, line {place.lines[0]}: {problem} (sentence {place.name})")
-        lines.update(zip(place.lines, zip(tree.heads, tree.relations)))
-    for n, line in enumerate(raw_lines(like), 1):
-        cells = line.split("\t")
-        if n in lines:
-            cells[6:8] = map(str, lines[n])
-        yield "\t".join(cells)
-
-
-def write_trees(
-    trees: Sequence[Parsed],
-    path: str | Path,  # a new file
-    like: str | Path | None = None,  # the CoNLL-U file with these sentences, whose other columns and comments are kept
-) -> None:
-    "Write trees as CoNLL-U, wholly or not at all."
-    with write_text(path) as file:
-        if like is not None:
-            file.writelines(_with_trees(like, trees))
-            return
-        for tree in trees:
-            for i, (word, head, relation) in enumerate(zip(tree.words, tree.heads, tree.relations), 1):
-                if not word.strip() or set(word) & set("\t\r\n"):
-                    raise ValueError(f"{word!r} cannot be a word in CoNLL-U: {_beginning_of(tree)}")
-                file.write(f"{i}\t{word}\t_\t_\t_\t_\t{head}\t{relation}\t_\t_\n")
-            file.write("\n")
 
 
 def universal(relation: str) -> str:
@@ -252,10 +213,8 @@ def _ids_around(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int
     candidates = (tokenizer.bos_token_id, tokenizer.cls_token_id, tokenizer.eos_token_id)
     before = before or [i for i in candidates if isinstance(i, int)][:1]
     if not before:
-        raise ValueError(
-            "the tokenizer has no token for the beginning of a text, which a parser needs for the root; "
-            "give it a bos_token"
-        )
+        needed = "for the beginning of a text, which a parser needs for the root"
+        raise ValueError(f"the tokenizer has no token {needed}; give it a bos_token")
     return before, after
 
 
@@ -348,15 +307,8 @@ class Parsing(Task):
     def text(self, example: Parsed) -> tuple[str, ...]:
         return example.words
 
-    def rows(
-        self,
-        tokenizer: PreTrainedTokenizerBase,
-        examples: Sequence[Parsed],
-        labels: Sequence[str],
-        length: int,
-        config: ParsingConfig,
-    ) -> list[Row]:
-        return parsing_rows(tokenizer, examples, labels, length, config)
+    def rows(self, *arguments: Any) -> list[Row]:  # as of `parsing_rows`
+        return parsing_rows(*arguments)
 
     def scores(self, model: nn.Module, batch: Mapping[str, torch.Tensor], config: ParsingConfig) -> ParserOutput:
         heads = batch["heads"] if model.training else None
@@ -387,9 +339,9 @@ class Parsing(Task):
         self,
         examples: Sequence[Parsed],
         rows: Sequence[Row],
-        answers: Sequence[tuple[np.ndarray, np.ndarray]],
+        answers: Sequence,
         model: PreTrainedModel,
-        config: ParsingConfig,
+        config: TaskConfig,
     ) -> list[Parsed]:
         "The best tree of each sentence."
         by_example = [[] for _ in examples]
@@ -414,16 +366,3 @@ class Parsing(Task):
 
 
 dp = register(Parsing())
-
-
-def parse(
-    model: PreTrainedModel,  # a parser
-    tokenizer: PreTrainedTokenizerBase,
-    texts: Sequence[Sequence[str]],  # words of each sentence
-    config: ParsingConfig | None = None,  # as in training
-) -> list[Parsed]:
-    "Parse sentences of words."
-    from vocab_lit.tasks.finetune import predict
-
-    unparsed = [Parsed(tuple(words), (0,) * len(words), ("",) * len(words)) for words in texts]
-    return predict(model, tokenizer, unparsed, dp, config)

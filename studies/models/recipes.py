@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from testkit.constructed import LANGUAGES
 from testkit.phrasebook import SOURCE_LOCALES
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -47,22 +43,12 @@ class ModelRecipe:
 
 
 _CONSTRUCTED = tuple(code for code, language in LANGUAGES.items() if language.group == "source")
-
-
 _CONSTRUCTED_UNSEEN = tuple(code for code, language in LANGUAGES.items() if language.group != "source")
-
-
 _MBERT_LOCALES = ("en", "ar", "de", "fr", "es", "tr", "fi", "ru", "fa", "hi", "ka", "id")
-
-
 _MBERT_UNSEEN = ("sw", "et", "uk", "ur", "mr", "el", "he", "am", "km", "si")
-
-
 _ENGLISH = dict(
     locales=("en",), unseen=("fr", "de", "zh", "sw", "gd", "ug"), vocab_size=2000, frames=40_000, pair_share=0
 )
-
-
 XLMR = ModelRecipe()
 RECIPES = {
     "mini-xlmr": ModelRecipe(),
@@ -70,11 +56,7 @@ RECIPES = {
     "mini-roberta": ModelRecipe("roberta", **_ENGLISH, steps=5000),
     "mini-gpt2": ModelRecipe("gpt2", **_ENGLISH, steps=3000),
 }
-
-
 _FIELD_UNSEEN = "pt pl fa hi zh id vi el ko ka th te cop et lv mt cy ga kk"
-
-
 FIELD_RECIPES = {  # of models that are trained on a folder of text, and not in the installed package
     "field-xlmr": ModelRecipe(
         locales=("en", "de", "fr", "es", "ru", "tr", "fi", "ar"),
@@ -96,8 +78,6 @@ FIELD_RECIPES = {  # of models that are trained on a folder of text, and not in 
         mask_probability=0.3,
     )
 }
-
-
 TOKENIZERS = {
     "xlm-roberta": dict(kind="unigram", split_digits=True),
     "bert": dict(kind="wordpiece"),

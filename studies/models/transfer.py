@@ -130,37 +130,29 @@ def measure_transfer(
     return scores
 
 
-def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m studies model",
-        description="Train a bundled model, or a source model on a folder of text. "
-        "The same command resumes an interrupted run.",
-    )
-    models = [*RECIPES, *FIELD_RECIPES]
-    parser.add_argument("--model", choices=models, default="mini-xlmr", help="which one (default: %(default)s)")
-    parser.add_argument("--out", help="folder for the model (default: its name)")
-    parser.add_argument(
-        "--text",
+_OPTIONS = {  # of the command
+    "--model": dict(choices=[*RECIPES, *FIELD_RECIPES], default="mini-xlmr", help="which one (default: %(default)s)"),
+    "--out": dict(help="folder for the model (default: its name)"),
+    "--text": dict(
         help="field-xlmr: folder with CODE.train.txt and CODE.heldout.txt of each language, perhaps compressed; "
-        "its sources.md goes into the model card",
-    )
-    parser.add_argument(
-        "--treebanks",
+        "its sources.md goes into the model card"
+    ),
+    "--treebanks": dict(
         help="folder with en.train.conllu, en.dev.conllu and CODE.test.conllu of each language: "
-        "measure zero-shot POS tagging of the trained model",
-    )
-    fetch = "take field-xlmr's weights from the repository's history into data/models/field-xlmr, or --out"
-    parser.add_argument("--fetch", action="store_true", help=fetch)
-    parser.add_argument("--steps", type=int, help="optimizer steps (default: its recipe's)")
-    parser.add_argument("--frames", type=int, help="frames per locale (default: its recipe's)")
-    parser.add_argument("--seed", type=int, help="default: its recipe's")
-    parser.add_argument("--micro-batch", type=int, default=0, help="blocks in one forward pass (default: at most 32)")
-    parser.add_argument(
-        "--bf16",
+        "measure zero-shot POS tagging of the trained model"
+    ),
+    "--fetch": dict(
         action="store_true",
-        help="multiply in bfloat16 on a CPU: twice as fast with AMX or AVX512-BF16, slower without",
-    )
-    return parser
+        help="take field-xlmr's weights from the repository's history into data/models/field-xlmr, or --out",
+    ),
+    "--steps": dict(type=int, help="optimizer steps (default: its recipe's)"),
+    "--frames": dict(type=int, help="frames per locale (default: its recipe's)"),
+    "--seed": dict(type=int, help="default: its recipe's"),
+    "--micro-batch": dict(type=int, default=0, help="blocks in one forward pass (default: at most 32)"),
+    "--bf16": dict(
+        action="store_true", help="multiply in bfloat16 on a CPU: twice as fast with AMX or AVX512-BF16, slower without"
+    ),
+}
 
 
 def _train_as_asked(asked, out):
@@ -174,7 +166,10 @@ def _train_as_asked(asked, out):
 
 def main(arguments=None):
     "`python -m studies model --out DIR`, with `--model field-xlmr --text FOLDER` on real text"
-    parser = _parser()
+    about = "Train a bundled model, or a source model on a folder of text. The same command resumes an interrupted run."
+    parser = argparse.ArgumentParser(prog="python -m studies model", description=about)
+    for name, options in _OPTIONS.items():
+        parser.add_argument(name, **options)
     asked = parser.parse_args(arguments)
     out = Path(asked.out or asked.model)
     try:

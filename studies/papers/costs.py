@@ -47,15 +47,16 @@ class Shape:
         return self.layers * (4 * self.width**2 + 2 * self.width * self.inner) + self.vocab * self.width
 
 
-_SHAPES = {
-    MODELS["XLM-R"]: Shape(12, 768, 3072, 250_002),
-    MODELS["mBERT"]: Shape(12, 768, 3072, 119_547),
-    MODELS["RoBERTa"]: Shape(12, 768, 3072, 50_265),
-    MODELS["GPT-2"]: Shape(12, 768, 3072, 50_257, False, 1024),
-    MODELS["CamemBERT"]: Shape(12, 768, 3072, 32_005),
-    MODELS["GBERT_Base"]: Shape(12, 768, 3072, 31_102),
-    MODELS["BERT_Base-Chinese"]: Shape(12, 768, 3072, 21_128),
+_VOCABULARIES = {
+    "XLM-R": 250_002,
+    "mBERT": 119_547,
+    "RoBERTa": 50_265,
+    "CamemBERT": 32_005,
+    "GBERT_Base": 31_102,
+    "BERT_Base-Chinese": 21_128,
 }
+_SHAPES = {MODELS[name]: Shape(12, 768, 3072, size) for name, size in _VOCABULARIES.items()}
+_SHAPES[MODELS["GPT-2"]] = Shape(12, 768, 3072, 50_257, False, 1024)
 
 
 def shape_of(model: str) -> Shape:  # a folder, or a hub name
@@ -70,10 +71,8 @@ def shape_of(model: str) -> Shape:  # a folder, or a hub name
     def get(*names):
         return next((c[n] for n in names if c.get(n)), None)
 
-    masked, width = (
-        not (c.get("architectures") or [""])[0].endswith(("ForCausalLM", "LMHeadModel")),
-        get("hidden_size", "n_embd", "dim"),
-    )
+    masked = not (c.get("architectures") or [""])[0].endswith(("ForCausalLM", "LMHeadModel"))
+    width = get("hidden_size", "n_embd", "dim")
     sizes = dict(
         layers=get("num_hidden_layers", "n_layer", "n_layers"),
         width=width,
@@ -126,16 +125,24 @@ def run_flops(
 class Machine:
     "A machine and what it does in a second."
 
+    mark: str  # a part of its device's name
     peak: float  # operations a second, of the data sheet
     memory: float  # GB
 
 
 MACHINES = {
-    "A100 40GB": Machine(312e12, 40),
-    "H200": Machine(989e12, 141),
-    "Colab TPU v5e-1": Machine(197e12, 16),
-    "Colab T4": Machine(65e12, 16),
+    "A100 40GB": Machine("A100", 312e12, 40),
+    "H200": Machine("H200", 989e12, 141),
+    "Colab TPU v5e-1": Machine("TPU", 197e12, 16),
+    "Colab T4": Machine("T4", 65e12, 16),
 }
+
+
+def machine_like(device: str) -> str:  # as `Device.name`
+    "Return the name of the machine that has a device; empty where it is none of `MACHINES`."
+    return next((name for name, machine in MACHINES.items() if machine.mark in device), "")
+
+
 SHARE = 0.25  # of the peak that training reaches, where nothing was measured
 
 
@@ -192,9 +199,8 @@ def measure_throughput(
     device = next(net.parameters()).device
     seconds = np.median(np.diff([t for _, t in marks])[steps // 2 :])
     here = find_device()
-    products = products_per_second(
-        device, dict(bf16=torch.bfloat16, fp16=torch.float16, fp32=torch.float32)[here.precision]
-    )
+    dtype = dict(bf16=torch.bfloat16, fp16=torch.float16, fp32=torch.float32)[here.precision]
+    products = products_per_second(device, dtype)
     return dict(
         tokens_per_second=float(batch_size * length / seconds),
         flops_per_second=float(flops / seconds),

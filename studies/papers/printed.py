@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -54,12 +53,6 @@ def published(
     if str(table) not in set(rows.table):
         raise ValueError(f"{paper} has no table {table}; choose from {', '.join(rows.table.unique())}")
     return rows[rows.table == str(table)].reset_index(drop=True)
-
-
-def paper_languages(paper: str, table: str | int) -> list[str]:  # codes, without averages
-    "The languages of a printed table, in its order."
-    codes = published(paper, table).language.unique()
-    return [code for code in codes if code and not code.startswith("avg")]
 
 
 GROUPS = {  # of UNKs Everywhere
@@ -135,39 +128,6 @@ def table(
     in_rows, in_columns = ([part] if isinstance(part, str) else list(part) for part in (index, columns))
     cells = df.groupby([*in_rows, *in_columns], sort=False).value.agg(lambda v: _mean_std(v, digits))
     return unstack_in_order(cells, len(in_columns)).fillna("")
-
-
-def _as_printed(rows):  # the texts of the paper's numbers, all with the most decimals that any of them has
-    places = max((len(f"{v:g}".partition(".")[2]) for v in rows.value if v < 1000), default=0)
-
-    def text(value, std):
-        digits = places if value < 1000 else 0
-        return f"{value:.{digits}f}" + (f" ± {std:.{digits}f}" if not math.isnan(std) else "")
-
-    return [text(value, std) for value, std in zip(rows.value, rows["std"])]
-
-
-def beside_paper(
-    ours: pd.DataFrame,  # a row per value and seed, as `CellStore.frame` gives
-    theirs: pd.DataFrame,  # from `published`
-    index: str = "method",
-    columns: str = "language",
-    names: dict[str, str] | None = None,  # our name of a row: the paper's
-    digits: int = 2,
-) -> pd.DataFrame:  # columns (column, "ours" or "paper")
-    "Our mean over seeds and the number the paper prints, side by side; rows in our order, then the paper's others."
-    import pandas as pd
-
-    our_names = {paper: our for our, paper in (names or {}).items()}
-    cells = pd.MultiIndex.from_arrays([theirs[index].replace(our_names), theirs[columns]])
-    if cells.has_duplicates:
-        twice = cells[cells.duplicated()][0]
-        raise ValueError(f"the paper prints several numbers for {twice}; choose a task and a metric")
-    ours, paper = table(ours, index, columns, digits), unstack_in_order(pd.Series(_as_printed(theirs), cells))
-    sides = {"ours": ours, "paper": paper}
-    rows, heads = list(dict.fromkeys([*ours.index, *paper.index])), dict.fromkeys([*ours.columns, *paper.columns])
-    out = {(head, who): side[head].reindex(rows) for head in heads for who, side in sides.items() if head in side}
-    return pd.DataFrame(out, index=pd.Index(rows, name=index)).fillna("")
 
 
 RECORDS = (  # and of ours

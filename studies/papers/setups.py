@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from studies.data.availability import has_task
 from studies.data.hub import HubText, Sample, hub_model, hub_splits, stored_mix, stored_text
@@ -25,10 +24,6 @@ from vocab_lit.text.corpus import data_path, mix, read_lines, split_lines
 from vocab_lit.text.settings import SettingError, existing_file
 from vocab_lit.training.settings import PRESETS, LaptConfig
 from vocab_lit.vectors.settings import read_dictionary
-
-if TYPE_CHECKING:
-    pass
-
 
 Splits = tuple[list, list, list]  # examples of a task: train, dev, test
 
@@ -74,52 +69,25 @@ class Setup:
         return not named or Path(named).is_file()
 
 
-def _questions(language, n, seed, held_out):
-    asked = questions(language, n, seed, held_out)
-    return [Question(f"{language}-{q.number}", q.question, q.context, (Answer(q.answer, q.start),)) for q in asked]
-
-
-def _pairs(language, n, seed, held_out):
-    return [Pair(*inference[:3]) for inference in inferences(language, n, seed, held_out, names=4)]
-
-
-def _sentences(language, n, seed, held_out):
-    return world_of(language).sentences(language, n, seed, held_out)
-
-
-def _tags(*asked):
-    return [Tagged(s.words, s.tags) for s in _sentences(*asked)]
-
-
-def _names(*asked):
-    return [Tagged(s.words, s.labels) for s in _sentences(*asked)]
-
-
-def _trees(*asked):
-    return [Parsed(s.words, s.heads, s.relations) for s in _sentences(*asked)]
-
-
-@dataclass(frozen=True)
-class MiniTask:
-    "Where the examples of a task come from at scale mini, and how many there are."
-
-    examples: Callable[[str, int, int, bool], list]  # of a language, so many, by a seed, from what is held out or not
-    train: int
-    dev: int = 40
-    test: int = 150
-
-
-PHRASEBOOK_TASKS = {
-    "pos": MiniTask(_tags, train=60),
-    "ner": MiniTask(_names, train=60),
-    "qa": MiniTask(_questions, train=800, dev=80, test=130),
-    "nli": MiniTask(_pairs, train=498, dev=60),
+_READ = {  # by task, an example of a sentence
+    "pos": lambda s: Tagged(s.words, s.tags),
+    "ner": lambda s: Tagged(s.words, s.labels),
+    "dp": lambda s: Parsed(s.words, s.heads, s.relations),
 }
-CONSTRUCTED_TASKS = {
-    "pos": MiniTask(_tags, train=200),
-    "ner": MiniTask(_names, train=200),
-    "dp": MiniTask(_trees, train=200),
-}
+
+
+def _mini_examples(task: str, language: str, n: int, seed: int, held_out: bool) -> list:
+    if task == "qa":
+        asked = questions(language, n, seed, held_out)
+        return [Question(f"{language}-{q.number}", q.question, q.context, (Answer(q.answer, q.start),)) for q in asked]
+    if task == "nli":
+        return [Pair(*inference[:3]) for inference in inferences(language, n, seed, held_out, names=4)]
+    return list(map(_READ[task], world_of(language).sentences(language, n, seed, held_out)))
+
+
+# how many examples a task has at scale mini: to train on, for development and for the test
+PHRASEBOOK_TASKS = {"pos": (60, 40, 150), "ner": (60, 40, 150), "qa": (800, 80, 130), "nli": (498, 60, 150)}
+CONSTRUCTED_TASKS = dict.fromkeys(("pos", "ner", "dp"), (200, 40, 150))
 
 
 def _mini_splits(task: str, language: str, test_only: bool = False) -> Splits:
@@ -128,11 +96,12 @@ def _mini_splits(task: str, language: str, test_only: bool = False) -> Splits:
     if task not in tasks:
         kind = "a constructed language" if constructed else "which the phrasebook speaks"
         raise ValueError(f"no examples of {task} in {language}, {kind}; choose from {', '.join(tasks)}")
-    mini = tasks[task]
-    test = mini.examples(language, mini.test, 503, True)
-    if test_only:
-        return [], [], test
-    return mini.examples(language, mini.train, 501, False), mini.examples(language, mini.dev, 502, True), test
+    of_splits = zip(tasks[task], (501, 502, 503), (False, True, True))  # seeds, and whether they are held out
+    train, dev, test = (
+        [] if test_only and seed != 503 else _mini_examples(task, language, n, seed, held_out)
+        for n, seed, held_out in of_splits
+    )
+    return train, dev, test
 
 
 _MINI_TASK = dict(
@@ -387,7 +356,9 @@ def _custom(options: SetupOptions) -> _Material:
     return _Material(hub_model(options.model), text, splits, **_bilingual(options))
 
 
-def _hub_text(options: SetupOptions, preset: PaperText, language: str) -> HubText:
+def paper_text(options: SetupOptions, language: str) -> HubText:
+    "Return which text of a language is read at scale paper."
+    preset = PAPER_TEXT[paper_of(options.paper)]
     cleaned = preset.cleaned if options.cleaned is None else options.cleaned
     max_bytes = options.max_bytes or preset.max_bytes.get(language, 0)
     english_out = options.language_model if language in preset.without_english else ""
@@ -406,7 +377,7 @@ def _vocab_text(train: Sequence[str], *, preset: PaperText, options: SetupOption
 
 def _paper(options: SetupOptions) -> _Material:
     preset = PAPER_TEXT[paper_of(options.paper)]
-    texts = {code: _hub_text(options, preset, code) for code in options.languages}
+    texts = {code: paper_text(options, code) for code in options.languages}
     of_tasks = [(task, name) for task, names in options.task_files.items() for name in names.split()]
     for task, name in [*(("text", text.corpus) for text in texts.values()), *of_tasks]:
         get_source(name, task)  # which checks the name

@@ -1,9 +1,7 @@
 """What tests of the studies share: records and setups, and the numbers that figures draw."""
 
-import itertools
 import shutil
 import tempfile
-import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -19,17 +17,7 @@ from matplotlib.colors import to_rgb
 
 import studies.figures.labels as plots
 from studies.data.parsing import read_trees
-from studies.figures.charts import (
-    correlations,
-    growth_curves,
-    heat_map,
-    loss_curves,
-    score_curves,
-    score_dots,
-    score_flops,
-)
-from studies.figures.embeddings import alignment_map, show_mixture
-from studies.figures.labels import SANS, label
+from studies.figures.labels import SANS
 from studies.papers.claims import (
     RECORDS,
     differences,
@@ -39,7 +27,6 @@ from studies.papers.claims import (
     verdicts,
 )
 from studies.papers.experiment import FOCUS_METHODS, Target, Targets
-from studies.papers.printed import published
 from studies.papers.setups import get_setup
 
 
@@ -249,45 +236,27 @@ def paper_verdicts(all_claims):
     )
 
 
-@pytest.fixture(scope="module")
-def contrasts():
-    def contrast(a, b):  # WCAG 2: 1 for equal colours, 21 for black on white
-        def light(c):
-            return np.dot(
-                [0.2126, 0.7152, 0.0722],
-                [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in to_rgb(c)],
-            )
+@pytest.fixture(scope="session")
+def contrast():
+    "Of two colours (WCAG 2): 1 for equal ones, 21 for black on white."
 
-        x, y = sorted((light(a), light(b)))
-        return (y + 0.05) / (x + 0.05)
+    def light(colour):
+        linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in to_rgb(colour)]
+        return np.dot([0.2126, 0.7152, 0.0722], linear)
 
-    return SimpleNamespace(
-        contrast=contrast,
-    )
+    def measure(a, b):
+        darker, lighter = sorted((light(a), light(b)))
+        return (lighter + 0.05) / (darker + 0.05)
+
+    return measure
 
 
-@pytest.fixture(scope="module")
-def script_words():
-    words = {
-        "Latin": "Ŋaari",
-        "Arabic": "سلام",
-        "Ethiopic": "ሰላም",
-        "Devanagari": "हिन्दी",
-        "Khmer": "ភាសាខ្មែរ",
-        "Han": "语言",
-    }
-    return SimpleNamespace(
-        words=words,
-    )
-
-
-@pytest.fixture(scope="module")
-def plain_fonts(script_words):
-    words = script_words.words
+@pytest.fixture(scope="session")
+def fonts_of_matplotlib():
+    "No fonts but matplotlib's own, as on a machine without others."
 
     @contextmanager
-    def fonts_of_matplotlib():
-        "No fonts but matplotlib's own, as on a machine without others."
+    def alone():
         own = {SANS: plots._fonts()[SANS]}
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(plots, "_fonts", lambda: own)
@@ -295,217 +264,7 @@ def plain_fonts(script_words):
             patch.setattr(plots, "_hint", cache(plots._hint.__wrapped__))
             yield
 
-    with fonts_of_matplotlib(), warnings.catch_warnings(record=True, action="always") as hints:
-        spelled = {name: label(word) for name, word in words.items()}
-    return SimpleNamespace(
-        fonts_of_matplotlib=fonts_of_matplotlib,
-        hints=hints,
-        spelled=spelled,
-    )
-
-
-@pytest.fixture(scope="module")
-def random_losses():
-    rng = np.random.default_rng(0)
-    levels = {"random": 8.2, "symbolic overlap": 7.1, "focus": 5.1}
-    folder = Path(tempfile.mkdtemp())
-    return SimpleNamespace(
-        folder=folder,
-        levels=levels,
-        rng=rng,
-    )
-
-
-@pytest.fixture(scope="module")
-def learning_curves(random_losses):
-    levels, rng, folder = random_losses.levels, random_losses.rng, random_losses.folder
-    curves = pd.DataFrame(
-        [
-            dict(method=m, language=line, seed=s, step=t, value=3 + (v - 3) * np.exp(-t / 120) + rng.normal(0, 0.08))
-            for (m, v), line, s, t in itertools.product(levels.items(), ("sw", "am"), range(3), range(0, 401, 50))
-        ]
-    )
-    loss_curves(curves, names={"am": "አማርኛ", "sw": "Kiswahili"}, path=folder / "curves.png")
-    return SimpleNamespace(
-        curves=curves,
-    )
-
-
-@pytest.fixture(scope="module")
-def mixture(random_losses):
-    rng, folder = random_losses.rng, random_losses.folder
-    anchors, weights = ["ጤና", "እንኳን", "ደህና", "water", "2019"], np.array([0.5, 0.3, 0.2, 0, 0])
-    base = rng.normal(size=(6, 20)) + np.array([[2]] * 4 + [[-2]] * 2) * rng.normal(size=20)
-    base[0] = weights @ base[1:] + rng.normal(0, 0.3, 20)
-    show_mixture("ሰላም", anchors, weights, base, rng.normal(size=(5, 20)), path=folder / "mixture.png")
-    return SimpleNamespace(
-        anchors=anchors,
-        base=base,
-        weights=weights,
-    )
-
-
-@pytest.fixture(scope="module")
-def aligned_words(random_losses):
-    rng, folder = random_losses.rng, random_losses.folder
-    pairs = [
-        ("water", "ውሃ"),
-        ("house", "ቤት"),
-        ("child", "ልጅ"),
-        ("book", "መጽሐፍ"),
-        ("today", "ዛሬ"),
-        ("day", "ቀን"),
-        ("road", "መንገድ"),
-        ("hello", "ሰላም"),
-    ]
-    meanings = rng.normal(size=(8, 3)) @ rng.normal(size=(3, 30)) + rng.normal(0, 0.3, (8, 30))
-    turn = np.linalg.qr(rng.normal(size=(30, 30)))[0]
-    english_vectors, amharic_vectors = meanings @ turn.T, meanings + rng.normal(0, 0.4, (8, 30))
-    alignment_map(
-        english_vectors,
-        amharic_vectors,
-        english_vectors @ turn,
-        pairs,
-        ("English", "Amharic"),
-        path=folder / "alignment.png",
-    )
-    return SimpleNamespace(
-        amharic_vectors=amharic_vectors,
-        english_vectors=english_vectors,
-        meanings=meanings,
-        pairs=pairs,
-        turn=turn,
-    )
-
-
-@pytest.fixture(scope="module")
-def scores_beside_paper(random_losses):
-    folder = random_losses.folder
-    paper = published("embedding-structure", 1)
-    some = paper[paper.language.isin(["hy", "myv", "et", "te"])]
-    score_dots(some, names={"hy": "Հայերեն", "myv": "Эрзянь", "et": "Eesti", "te": "తెలుగు"}, path=folder / "dots.png")
-    return SimpleNamespace(
-        some=some,
-    )
-
-
-@pytest.fixture(scope="module")
-def training_costs(random_losses):
-    rng, folder = random_losses.rng, random_losses.folder
-    costs = pd.DataFrame(
-        [
-            dict(
-                task=task,
-                language=line,
-                vocabulary=v,
-                seed=s,
-                flops=f * (1 + 0.05 * i),
-                value=base + 3 * (task == "NER") + (v == "full") * gain + rng.normal(0, 0.3),
-            )
-            for task in ("POS", "NER")
-            for i, (line, base, gain) in enumerate(
-                [("hy", 92, 0.5), ("myv", 79, 5), ("et", 94, 0.2), ("te", 88.5, 1), ("he", 94.5, 0.1), ("sw", 94.2, -1)]
-            )
-            for v, f in (("reduced", 2e17), ("full", 5e17))
-            for s in range(3)
-        ]
-    )
-    score_flops(
-        costs, names={"hy": "Հայերեն", "te": "తెలుగు", "he": "עברית", "sw": "Kiswahili"}, path=folder / "flops.png"
-    )
-    return SimpleNamespace(
-        costs=costs,
-    )
-
-
-@pytest.fixture(scope="module")
-def score_grids(random_losses):
-    folder = random_losses.folder
-    kinds = {"en": "high resource", "ar": "high resource", "sw": "low resource", "qu": "not seen", "gn": "not seen"}
-    printed = published("mad-x").set_index("table")
-    grids = {
-        t: printed.loc[f"F{t}"].pivot(index="setup", columns="language", values="value").loc[list(kinds), list(kinds)]
-        for t in (7, 9)
-    }
-    heat_map({"XLM-R": grids[7], "XLM-R MLM-TRG": grids[9]}, kinds=kinds, path=folder / "heat.png")
-    return SimpleNamespace(
-        grids=grids,
-        kinds=kinds,
-    )
-
-
-@pytest.fixture(scope="module")
-def grid_search_panels(random_losses):
-    folder = random_losses.folder
-    grid_search = published("wechsel", 8).query("method == 'WECHSEL@0' and metric == 'perplexity'")
-    grid_search = grid_search.join(grid_search.setup.str.extract(r"k=(?P<k>\d+), tau=(?P<tau>.+)").astype({"k": int}))
-    by_k_and_tau = {
-        name: grid_search[grid_search.language == line].pivot(index="k", columns="tau", values="value")
-        for line, name in (("fr", "Français"), ("zh", "中文"))
-    }
-    heat_map(by_k_and_tau, log=True, xlabel="temperature", ylabel="neighbours", path=folder / "grid.png")
-    return SimpleNamespace(
-        by_k_and_tau=by_k_and_tau,
-    )
-
-
-@pytest.fixture(scope="module")
-def growing_scores(random_losses):
-    folder = random_losses.folder
-    grown = pd.DataFrame(
-        [
-            dict(language=line, step=t, seed=s, value=top * (1 - np.exp(-t / 40)) + 20 + 2 * (s - 1))
-            for line, top in (("sw", 25.0), ("am", 12.0))
-            for t in (0, 15, 30, 60, 120)
-            for s in range(3)
-        ]
-    )
-    score_curves(grown, names={"am": "አማርኛ", "sw": "Kiswahili"}, path=folder / "grown.png")
-    return SimpleNamespace(
-        grown=grown,
-    )
-
-
-@pytest.fixture(scope="module")
-def explained_scores(random_losses):
-    folder = random_losses.folder
-    explained = pd.DataFrame(
-        {
-            "language": ["fi", "uk", "am", "km", "sw"],
-            "value": [60.0, 45, 8, 5, 50],
-            "unknown": [0.0, 2, 86, 79, 1],
-            "shared": [40.0, 30, 13, 19, 45],
-        }
-    )
-    scripts_known = {code: "new script" if code in ("am", "km") else "known script" for code in explained.language}
-    correlations(
-        explained,
-        {"unknown": "unknown tokens, %", "shared": "shared tokens, %"},
-        scripts_known,
-        {"am": "አማርኛ"},
-        path=folder / "explained.png",
-    )
-    return SimpleNamespace(
-        explained=explained,
-        scripts_known=scripts_known,
-    )
-
-
-@pytest.fixture(scope="module")
-def growth_of_cost(random_losses):
-    folder = random_losses.folder
-    prices = pd.DataFrame(
-        [
-            dict(panel=p, side=side, size=n, value=c * n**power)
-            for p, power in (("rows", 1.0), ("pairs", 2.0))
-            for side, c in (("ours", 1e-4), ("theirs", 4e-4))
-            for n in (1000, 2000, 4000, 8000)
-        ]
-    )
-    growth_curves(prices, path=folder / "growth.png")
-    return SimpleNamespace(
-        prices=prices,
-    )
+    return alone
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import TrainerCallback
 
-from studies.data.parsing import Parsed, write_trees
+from studies.data.parsing import Parsed
 from studies.papers.experiment import (
     EXTENSION,
     FOCUS_METHODS,
@@ -301,7 +301,9 @@ def test_trees_come_from_constructed_languages_and_from_files(workplace, mini_se
     ):
         with pytest.raises(ValueError, match=match):
             unks.splits(task, language)
-    write_trees(test, place / "qal.conllu")
+    rows = [enumerate(zip(tree.words, tree.heads, tree.relations), 1) for tree in test]
+    conllu = ["".join(f"{i}\t{w}\t_\t_\t_\t_\t{h}\t{r}\t_\t_\n" for i, (w, h, r) in tree) for tree in rows]
+    (place / "qal.conllu").write_text("\n".join(conllu), encoding="utf-8")
     treebank = get_setup(
         "custom",
         "qal",

@@ -8,9 +8,8 @@ import torch
 
 from studies.data.hub import HubText
 from studies.data.hub_sources import word_files
-from studies.data.presets import PAPER_TEXT
 from studies.papers.experiment import Target, focus_methods
-from studies.papers.setups import SetupOptions, _hub_text, get_setup, scale_lapt
+from studies.papers.setups import SetupOptions, get_setup, paper_text, scale_lapt
 from testkit.phrasebook import dictionary as names_in
 from vocab_lit.training.lm_data import PackedBlocks, pack
 from vocab_lit.training.settings import PRESETS
@@ -156,11 +155,11 @@ def test_at_scale_paper_text_is_read_to_its_end_or_to_what_the_paper_takes_clean
         again = Target(replace(few, vocab_size=290)).packed("train")
         assert again.file == blocks.file and again.file.stat().st_mtime_ns == written
         assert torch.equal(torch.stack(list(blocks)), pack(kept.tokenizer, list(few.train), blocks.length))
-        wechsel, text = PAPER_TEXT["wechsel"], SetupOptions("paper", "de", preset="wechsel-gpt2")
-        assert _hub_text(text, wechsel, "de") == HubText("oscar-2019", "de", max_bytes=4 * 2**30)
-        assert _hub_text(text, wechsel, "sw") == HubText("cc100", "sw")
+        text = SetupOptions("paper", "de", preset="wechsel-gpt2")
+        assert paper_text(text, "de") == HubText("oscar-2019", "de", max_bytes=4 * 2**30)
+        assert paper_text(text, "sw") == HubText("cc100", "sw")
         text = SetupOptions("paper", "myv", preset="embedding-structure", language_model="lid.bin")
-        read = {code: _hub_text(text, PAPER_TEXT["embedding-structure"], code) for code in ("myv", "et")}
+        read = {code: paper_text(text, code) for code in ("myv", "et")}
         assert {code: found.language_model for code, found in read.items()} == {"myv": "lid.bin", "et": ""}
         mixed = get_setup("paper", "sw+gd", preset="embedding-structure", **model)
         assert {*mixed.train} <= {*mini.train} and len(mixed.held_out) > 20

@@ -1,13 +1,12 @@
-"""Trees: read, written, found, learnt and scored."""
+"""Trees: found, learnt and scored."""
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from transformers import (
     BertConfig,
     BertForMaskedLM,
@@ -22,212 +21,114 @@ from transformers import (
     XLMRobertaForMaskedLM,
 )
 
-from studies.data.parser import PARSERS, load_parser
-from studies.data.parsing import (
-    Parsed,
-    ParsingConfig,
-    attachment,
-    best_tree,
-    dp,
-    fault,
-    parse,
-    parsing_rows,
-)
+from studies.data.parser import PARSERS
+from studies.data.parsing import Parsed, ParsingConfig, attachment, best_tree, dp, fault, parsing_rows
 from testkit.phrasebook import lines
 from vocab_lit.models.adapterhub import head_labels, is_task, load_adapter, load_head, save_adapter
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
-from vocab_lit.tasks.finetune import Collate, evaluate, fine_tune, prepare, with_head
+from vocab_lit.tasks.finetune import Collate, evaluate, fine_tune, predict, prepare, with_head
 from vocab_lit.tasks.task import notes, row_notes
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.train import train_tokenizer
 
-
-@pytest.fixture(scope="module")
-def mini_model(treebank):
-
-    german = treebank.german
-    mini, mini_tokenizer = (
-        load_model(data_path("models", "mini-xlmr")),
-        load_tokenizer(data_path("models", "mini-xlmr")),
-    )
-    known = ["punct", "nsubj", "root", "case", "det", "obl"]
-    for r in parsing_rows(mini_tokenizer, german[:1], known, 12, ParsingConfig()):
-        ids, heads, relations = (r.inputs[name].tolist() for name in ("input_ids", "heads", "labels"))
-        print(r.place, *mini_tokenizer.convert_ids_to_tokens(ids), heads, relations)
-    return SimpleNamespace(mini=mini, mini_tokenizer=mini_tokenizer)
+WORDS = {
+    "det": ("the", "a"),
+    "amod": ("big", "old", "new"),
+    "noun": ("house", "child", "city", "book", "friend"),
+    "verb": ("sees", "finds", "has"),
+    "case": ("in", "near"),
+}
 
 
-@pytest.fixture(scope="module")
-def toy():
+def toy_tree(rng):  # "the old child finds a book near the city ."
+    found = []  # words, relations and heads: what is in a phrase hangs on its noun, all else on the verb
 
-    WORDS = {
-        "det": ("the", "a"),
-        "amod": ("big", "old", "new"),
-        "noun": ("house", "child", "city", "book", "friend"),
-        "verb": ("sees", "finds", "has"),
-        "case": ("in", "near"),
-    }
+    def add(kind, relation, head):
+        found.append((str(rng.choice(WORDS[kind])) if kind in WORDS else kind, relation, head))
 
-    def toy(n, seed):  # "the old child finds a book near the city ."
-        rng = np.random.default_rng(seed)
-        return [toy_tree(rng) for _ in range(n)]
+    def phrase(relation, head):
+        parts = (["case"] if relation == "obl" else []) + ["det"] + ["amod"] * int(rng.random() < 0.5)
+        noun = len(found) + len(parts) + 1
+        for part in parts:
+            add(part, part, noun)
+        add("noun", relation, head)
 
-    def toy_tree(rng):
-        found = []  # words, relations and heads: what is in a phrase hangs on its noun, all else on the verb
-
-        def add(kind, relation, head):
-            found.append((str(rng.choice(WORDS[kind])) if kind in WORDS else kind, relation, head))
-
-        def phrase(relation, head):
-            parts = (["case"] if relation == "obl" else []) + ["det"] + ["amod"] * int(rng.random() < 0.5)
-            noun = len(found) + len(parts) + 1
-            for part in parts:
-                add(part, part, noun)
-            add("noun", relation, head)
-
-        phrase("nsubj", "verb")
-        add("verb", "root", 0)
-        verb = len(found)
-        phrase("obj", "verb")
-        if rng.random() < 0.5:
-            phrase("obl", "verb")
-        add(".", "punct", "verb")
-        words, relations, heads = zip(*found)
-        return Parsed(words, tuple(verb if head == "verb" else head for head in heads), relations)
-
-    toys = toy(120, 0)
-    toys[0]
-    return SimpleNamespace(toys=toys)
+    phrase("nsubj", "verb")
+    add("verb", "root", 0)
+    verb = len(found)
+    phrase("obj", "verb")
+    if rng.random() < 0.5:
+        phrase("obl", "verb")
+    add(".", "punct", "verb")
+    words, relations, heads = zip(*found)
+    return Parsed(words, tuple(verb if head == "verb" else head for head in heads), relations)
 
 
-@pytest.fixture(scope="module")
-def untrained_parser(mini_model, toy):
-
-    mini = mini_model.mini
-    mini_tokenizer = mini_model.mini_tokenizer
-    toys = toy.toys
-    untrained, new = with_head(mini, "dp", dp.labels(toys))
-    new = set(new)
-    print({name: tuple(p.shape) for name, p in untrained.named_parameters() if p in new})
-    parse(untrained, mini_tokenizer, [["Nairobi", "\u200b", "Mombasa"]])
-    return SimpleNamespace(untrained=untrained)
+def repeated(tree, times):  # one tree: the root of each copy but the first hangs on word 2
+    heads = list(tree.heads)
+    for i in range(1, times):
+        heads += [head + len(tree.words) * i if head else 2 for head in tree.heads]
+    return Parsed(tree.words * times, tuple(heads), tree.relations * times)
 
 
-@pytest.fixture(scope="module")
-def parsers(toy):
-
-    toys = toy.toys
-    some_text = lines("en", 300, seed=0) + [" ".join(t.words) for t in toys]
-    # as XLM-R, BERT and RoBERTa, and as GPT-2: no special tokens around a text
-    TOKENIZERS = {kind: train_tokenizer(some_text, kind, 300) for kind in ("unigram", "wordpiece", "bpe")}
-    TOKENIZERS["bare"] = train_tokenizer(some_text, "bpe", 300, around=(False, False))
-    BODY = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
-    DISTIL = dict(dim=16, n_layers=2, n_heads=2, hidden_dim=32, max_position_embeddings=24)
-    GPT = dict(n_embd=16, n_layer=2, n_head=2, n_positions=24)
-    SMALL = {
-        "bert": (BertForMaskedLM, BertConfig, dict(BODY, max_position_embeddings=24), "wordpiece"),
-        "roberta": (RobertaForMaskedLM, RobertaConfig, dict(BODY, max_position_embeddings=26), "bpe"),
-        "xlm-r": (XLMRobertaForMaskedLM, XLMRobertaConfig, dict(BODY, max_position_embeddings=26), "unigram"),
-        "distilbert": (DistilBertForMaskedLM, DistilBertConfig, DISTIL, "wordpiece"),
-        "gpt2": (GPT2LMHeadModel, GPT2Config, GPT, "bare"),
-    }
-
-    def small_model(name):  # untrained, with a tokenizer that fits it
-        cls, config, body, family = SMALL[name]
-        tok = TOKENIZERS[family]
-        ids = {f"{role}_token_id": getattr(tok, f"{role}_token_id") for role in ("bos", "eos", "pad")}
-        with torch.random.fork_rng():
-            torch.manual_seed(0)
-            return cls(config(vocab_size=len(tok), **ids, **body)).eval(), tok
-
-    def repeated(tree, times):  # one tree: the root of each copy but the first hangs on word 2
-        heads = list(tree.heads)
-        for i in range(1, times):
-            heads += [head + len(tree.words) * i if head else 2 for head in tree.heads]
-        return Parsed(tree.words * times, tuple(heads), tree.relations * times)
-
-    LONG = [repeated(tree, times) for tree, times in zip(toys, (1, 2, 9, 4, 15))]
-    LABELS = dp.labels(toys)
-
-    def randomise(parameters, seed, scale):
-        generator = torch.Generator().manual_seed(seed)
-        with torch.no_grad():
-            for p in parameters:
-                p.copy_(torch.randn(p.shape, generator=generator) * scale)
-
-    def random_parser(model):  # with a randomly initialised head
-        new, head = with_head(model, "dp", LABELS)
-        randomise(head, seed=0, scale=0.3)
-        return new
-
-    def output_at_heads(parser, batch):  # relations at the heads of the batch, whether the model trains or not
-        inputs = {name: batch[name] for name in ("input_ids", "attention_mask", "words", "heads")}
-        return parser(**inputs, exists=batch["heads"] != -1)
-
-    return SimpleNamespace(
-        LABELS=LABELS,
-        LONG=LONG,
-        SMALL=SMALL,
-        TOKENIZERS=TOKENIZERS,
-        output_at_heads=output_at_heads,
-        random_parser=random_parser,
-        randomise=randomise,
-        small_model=small_model,
-        some_text=some_text,
-    )
+RNG = np.random.default_rng(0)
+TOYS = [toy_tree(RNG) for _ in range(120)]
+SPLITS = TOYS[:64], TOYS[64:80], TOYS[80:120]
+LONG = [repeated(tree, times) for tree, times in zip(TOYS, (1, 2, 9, 4, 15))]
+LABELS = dp.labels(TOYS)
+QUICK = ParsingConfig(learning_rate=3e-3, batch_size=8, epochs=3)
+MINI, MINI_TOKENIZER = load_model(data_path("models", "mini-xlmr")), load_tokenizer(data_path("models", "mini-xlmr"))
+TEXT = lines("en", 300, seed=0) + [" ".join(t.words) for t in TOYS]
+# as XLM-R, BERT and RoBERTa, and as GPT-2: no special tokens around a text
+TOKENIZERS = {kind: train_tokenizer(TEXT, kind, 300) for kind in ("unigram", "wordpiece", "bpe")}
+TOKENIZERS["bare"] = train_tokenizer(TEXT, "bpe", 300, around=(False, False))
+BODY = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
+DISTIL = dict(dim=16, n_layers=2, n_heads=2, hidden_dim=32, max_position_embeddings=24)
+GPT = dict(n_embd=16, n_layer=2, n_head=2, n_positions=24)
+SMALL = {
+    "bert": (BertForMaskedLM, BertConfig, dict(BODY, max_position_embeddings=24), "wordpiece"),
+    "roberta": (RobertaForMaskedLM, RobertaConfig, dict(BODY, max_position_embeddings=26), "bpe"),
+    "xlm-r": (XLMRobertaForMaskedLM, XLMRobertaConfig, dict(BODY, max_position_embeddings=26), "unigram"),
+    "distilbert": (DistilBertForMaskedLM, DistilBertConfig, DISTIL, "wordpiece"),
+    "gpt2": (GPT2LMHeadModel, GPT2Config, GPT, "bare"),
+}
 
 
-@pytest.fixture(scope="module")
-def constructed(toy):
-
-    toys = toy.toys
-    splits = toys[:64], toys[64:80], toys[80:120]
-    quick = ParsingConfig(learning_rate=3e-3, batch_size=8, epochs=3)
-    return SimpleNamespace(quick=quick, splits=splits)
-
-
-@pytest.fixture(scope="module")
-def trained(mini_model, constructed):
-
-    mini = mini_model.mini
-    mini_tokenizer = mini_model.mini_tokenizer
-    quick = constructed.quick
-    splits = constructed.splits
-    learnt = fine_tune(mini, mini_tokenizer, *splits, dp, config=quick)
-    print(learnt.scores, parse(learnt.model, mini_tokenizer, [splits[2][0].words])[0])
-    learnt.history.round(3)
-    return SimpleNamespace(learnt=learnt)
+def small_model(name):  # untrained, with a tokenizer that fits it
+    cls, config, body, family = SMALL[name]
+    tok = TOKENIZERS[family]
+    ids = {f"{role}_token_id": getattr(tok, f"{role}_token_id") for role in ("bos", "eos", "pad")}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return cls(config(vocab_size=len(tok), **ids, **body)).eval(), tok
 
 
-@pytest.fixture(scope="module")
-def stacked_adapters(treebank, mini_model, constructed):
-
-    folder = treebank.folder
-    mini_tokenizer = mini_model.mini_tokenizer
-    quick = constructed.quick
-    splits = constructed.splits
-    madx = MadX(load_model(data_path("models", "mini-xlmr")).float())
-    madx.add_language("en")
-    madx.add_language("sw", seed=1)
-    generator = torch.Generator().manual_seed(0)
-    for language in madx.languages:
-        for p in madx.get("language", language).parameters():
-            torch.nn.init.normal_(p, std=0.05, generator=generator)
-    attach, two = madx.attach("dp", "en"), replace(quick, epochs=2)
-    stacked = fine_tune(madx.model, mini_tokenizer, *splits, dp, config=two, attach=attach)
-    save_adapter(stacked.model.madx, "task", "dp", folder / "dp", head=True)
-    stacked.scores, sorted(f.name for f in (folder / "dp").iterdir()), head_labels(folder / "dp")
-    return SimpleNamespace(madx=madx, stacked=stacked)
+def randomise(parameters, seed, scale):
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for p in parameters:
+            p.copy_(torch.randn(p.shape, generator=generator) * scale)
 
 
-def test_the_parser_is_a_biaffine_one_over_mean_vectors(parsers):
-    LABELS = parsers.LABELS
-    SMALL = parsers.SMALL
-    output_at_heads = parsers.output_at_heads
-    random_parser = parsers.random_parser
-    small_model = parsers.small_model
+def random_parser(model):  # with a randomly initialised head
+    new, head = with_head(model, "dp", LABELS)
+    randomise(head, seed=0, scale=0.3)
+    return new
+
+
+def output_at_heads(parser, batch):  # relations at the heads of the batch, whether the model trains or not
+    inputs = {name: batch[name] for name in ("input_ids", "attention_mask", "words", "heads")}
+    return parser(**inputs, exists=batch["heads"] != -1)
+
+
+def parse(model, tokenizer, texts, config=None):  # words of each sentence
+    unparsed = [Parsed(tuple(words), (0,) * len(words), ("",) * len(words)) for words in texts]
+    return predict(model, tokenizer, unparsed, dp, config)
+
+
+def test_the_parser_is_a_biaffine_one_over_mean_vectors():
     for name in SMALL:
         model, tok = small_model(name)
         new = random_parser(model)
@@ -259,23 +160,19 @@ def test_the_parser_is_a_biaffine_one_over_mean_vectors(parsers):
                     assert best[0] == root and best[1 : len(x)].tolist() == scores[1:].argmax(1).tolist()
 
 
-def test_relations_are_scored_in_16_bits_too(parsers):
-    model, tokenizer = parsers.small_model(next(iter(parsers.SMALL)))
-    parser, _ = with_head(model, "dp", parsers.LABELS)
+def test_relations_are_scored_in_16_bits_too():
+    model, tokenizer = small_model("bert")
+    parser, _ = with_head(model, "dp", LABELS)
     inputs = tokenizer(["a b"], return_tensors="pt")
     words = torch.arange(inputs["input_ids"].shape[1])[None] - 1
     exists = torch.ones(1, words.shape[1], dtype=torch.bool)
     with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
         best = parser.eval()(words=words, exists=exists, input_ids=inputs["input_ids"]).best
-    root = parsers.LABELS.index("root")
+    root = LABELS.index("root")
     assert (best[..., 0] == root).all() and (best[..., 1:] != root).all()
 
 
-def test_the_head_is_all_that_is_new_the_encoder_is_copied(mini_model, parsers):
-    LABELS = parsers.LABELS
-    SMALL = parsers.SMALL
-    mini = mini_model.mini
-    small_model = parsers.small_model
+def test_the_head_is_all_that_is_new_the_encoder_is_copied():
     for name in SMALL:
         model, _ = small_model(name)
         new, head = with_head(model, "dp", LABELS)
@@ -288,7 +185,7 @@ def test_the_head_is_all_that_is_new_the_encoder_is_copied(mini_model, parsers):
         assert "pooler" not in " ".join(new.state_dict())
         assert new.dropout.p == 0.1 and new.config.id2label[0] == LABELS[0]
         assert type(new).__name__.endswith("ForDependencyParsing")
-    assert with_head(mini, "dp", LABELS)[0].dropout.p == mini.config.hidden_dropout_prob == 0
+    assert with_head(MINI, "dp", LABELS)[0].dropout.p == MINI.config.hidden_dropout_prob == 0
 
     class Unfit:
         config, base_model = MBartConfig(), None
@@ -300,13 +197,9 @@ def test_the_head_is_all_that_is_new_the_encoder_is_copied(mini_model, parsers):
     )
 
 
-def test_rows_keep_every_word_once(mini_model, parsers):
-    LABELS = parsers.LABELS
-    LONG = parsers.LONG
-    TOKENIZERS = parsers.TOKENIZERS
-    mini_tokenizer = mini_model.mini_tokenizer
+def test_rows_keep_every_word_once():
     assert all(fault(t.heads) is None for t in LONG)
-    for name, tok in {**TOKENIZERS, "mini": mini_tokenizer}.items():
+    for name, tok in {**TOKENIZERS, "mini": MINI_TOKENIZER}.items():
         for length, pooling in ((24, "mean"), (24, "first"), (2000, "mean")):
             rows = parsing_rows(tok, LONG, LABELS, length, ParsingConfig(pooling=pooling))
             for i, tree in enumerate(LONG):
@@ -330,13 +223,9 @@ def test_rows_keep_every_word_once(mini_model, parsers):
                         assert (heads[w], relations[w]) == expected
 
 
-def test_words_without_a_subtoken_unknown_relations(mini_model, toy, parsers):
-    LABELS = parsers.LABELS
-    mini_tokenizer = mini_model.mini_tokenizer
-    some_text = parsers.some_text
-    toys = toy.toys
+def test_words_without_a_subtoken_unknown_relations():
     strange = Parsed(("\u200b", "the", "house"), (3, 3, 0), ("det", "det:x", "xyz"))
-    odd = parsing_rows(mini_tokenizer, [strange], LABELS, 72, dp.config)[0]
+    odd = parsing_rows(MINI_TOKENIZER, [strange], LABELS, 72, dp.config)[0]
     # no subtoken; a relation that training never shows
     assert odd.inputs["heads"].tolist() == [3, 3, 0] and odd.inputs["labels"].tolist() == [
         -100,
@@ -344,24 +233,19 @@ def test_words_without_a_subtoken_unknown_relations(mini_model, toy, parsers):
         -100,
     ]
     long_words = Parsed(("house" * 30,) * 5, (0, 1, 2, 3, 4), ("root",) * 5)
-    giants = parsing_rows(mini_tokenizer, [long_words], LABELS, 24, dp.config)
+    giants = parsing_rows(MINI_TOKENIZER, [long_words], LABELS, 24, dp.config)
     # every window has more than its core
     assert len(giants) > 1 and all(len(r.inputs["heads"]) > r.place[2] - r.place[1] for r in giants)
-    assert parsing_rows(mini_tokenizer, [Parsed((), (), ())], LABELS, 72, dp.config)[0].place == (0, 0, 0)
+    assert parsing_rows(MINI_TOKENIZER, [Parsed((), (), ())], LABELS, 72, dp.config)[0].place == (0, 0, 0)
     with pytest.raises(ValueError, match="2 tokens leave no room for text beside 2 special tokens"):
-        parsing_rows(mini_tokenizer, toys, LABELS, 2, dp.config)
-    speechless = train_tokenizer(some_text, "bpe", 300, around=(False, False))
+        parsing_rows(MINI_TOKENIZER, TOYS, LABELS, 2, dp.config)
+    speechless = train_tokenizer(TEXT, "bpe", 300, around=(False, False))
     speechless.bos_token = speechless.cls_token = speechless.eos_token = None
     with pytest.raises(ValueError, match="no token for the beginning of a text, which a parser needs"):
-        parsing_rows(speechless, toys, LABELS, 72, dp.config)
+        parsing_rows(speechless, TOYS, LABELS, 72, dp.config)
 
 
-def test_long_sentences_become_one_tree_each(parsers):
-    LABELS = parsers.LABELS
-    LONG = parsers.LONG
-    SMALL = parsers.SMALL
-    random_parser = parsers.random_parser
-    small_model = parsers.small_model
+def test_long_sentences_become_one_tree_each():
     for name in SMALL:
         model, tok = small_model(name)
         new = random_parser(model)
@@ -391,75 +275,33 @@ def test_long_sentences_become_one_tree_each(parsers):
         assert all(abs(h - w) == 1 for t in tiny for w, h in enumerate(t.heads, 1) if h)
 
 
-def test_the_model_learns_las_decides(mini_model, constructed, trained):
-    learnt = trained.learnt
-    mini_tokenizer = mini_model.mini_tokenizer
-    splits = constructed.splits
-    trees = parse(learnt.model, mini_tokenizer, [t.words for t in splits[2]])
-    assert learnt.scores == attachment(splits[2], trees) == evaluate(learnt.model, mini_tokenizer, splits[2], dp)
+def test_the_model_learns_las_decides():
+    learnt = fine_tune(MINI, MINI_TOKENIZER, *SPLITS, dp, config=QUICK)
+    trees = parse(learnt.model, MINI_TOKENIZER, [t.words for t in SPLITS[2]])
+    assert learnt.scores == attachment(SPLITS[2], trees) == evaluate(learnt.model, MINI_TOKENIZER, SPLITS[2], dp)
     assert learnt.test == learnt.scores["las"] > 0.9 and learnt.scores["uas"] >= learnt.test
     assert learnt.dev == learnt.history.dev.max()
-    assert learnt.dev == evaluate(learnt.model, mini_tokenizer, splits[1], dp)["las"]
+    assert learnt.dev == evaluate(learnt.model, MINI_TOKENIZER, SPLITS[1], dp)["las"]
 
 
-def test_a_saved_parser_is_loaded_again_and_what_is_none_is_refused(
-    treebank, mini_model, parsers, constructed, trained
-):
-    SMALL = parsers.SMALL
-    folder = treebank.folder
-    learnt = trained.learnt
-    mini_tokenizer = mini_model.mini_tokenizer
-    random_parser = parsers.random_parser
-    small_model = parsers.small_model
-    splits = constructed.splits
-    learnt.model.save_pretrained(folder / "parser")
-    again = load_parser(folder / "parser")
-    assert type(again) is type(learnt.model) and not again.training
-    assert again.config.label2id == learnt.model.config.label2id
-    texts = [t.words for t in splits[2]][:10]
-    assert parse(again, mini_tokenizer, texts) == parse(learnt.model, mini_tokenizer, texts)
-    for name in SMALL:
-        model, tok = small_model(name)
-        new = random_parser(model)
-        new.save_pretrained(folder / name)
-        again, weights = load_parser(folder / name), new.state_dict()
-        assert all(torch.equal(v, weights[k]) for k, v in again.state_dict().items())
-        assert parse(again, tok, texts) == parse(new, tok, texts)
-    with pytest.raises(ValueError, match="mini-xlmr is a XLMRobertaForMaskedLM, not a parser"):
-        load_parser(data_path("models", "mini-xlmr"))
-    with pytest.raises(FileNotFoundError, match="has no config.json; give the folder of a saved parser"):
-        load_parser(folder)
-    stored = load_file(folder / "bert" / "model.safetensors")
-    del stored["biaffine_arcs.weight"]
-    save_file(stored, folder / "bert" / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(ValueError, match="bert lacks 1 of the parser's weights, such as biaffine_arcs.weight"):
-        load_parser(folder / "bert")
-
-
-def test_the_loss_is_the_mean_over_words_of_two_cross_entropies(mini_model, toy, parsers):
-    LONG = parsers.LONG
-    mini = mini_model.mini
-    mini_tokenizer = mini_model.mini_tokenizer
-    output_at_heads = parsers.output_at_heads
-    randomise = parsers.randomise
-    toys = toy.toys
+def test_the_loss_is_the_mean_over_words_of_two_cross_entropies():
 
     def random_head(model, head):
         randomise(head, seed=3, scale=0.02)
 
     def one_step(found, **options):  # loss of the first step and weights after it
         config = ParsingConfig(learning_rate=1e-3, batch_size=32, epochs=1, max_grad_norm=1e9, **options)
-        few = toys[:4]
-        result = fine_tune(mini, mini_tokenizer, found, few, few, dp, config=config, attach=random_head)
+        few = TOYS[:4]
+        result = fine_tune(MINI, MINI_TOKENIZER, found, few, few, dp, config=config, attach=random_head)
         return result.history.loss[0], result.model.state_dict()
 
-    some_trees = [*toys[:11], LONG[2]]
-    fresh, head = with_head(mini, "dp", dp.labels(some_trees))
+    some_trees = [*TOYS[:11], LONG[2]]
+    fresh, head = with_head(MINI, "dp", dp.labels(some_trees))
     random_head(fresh, head)
     arcs, relations, known = [], [], dp.labels(some_trees)
-    for r in parsing_rows(mini_tokenizer, some_trees, known, 72, dp.config):
+    for r in parsing_rows(MINI_TOKENIZER, some_trees, known, 72, dp.config):
         with torch.no_grad():
-            out = output_at_heads(fresh, Collate(fresh, mini_tokenizer, dp)([r]))
+            out = output_at_heads(fresh, Collate(fresh, MINI_TOKENIZER, dp)([r]))
         for w, (head, relation) in enumerate(zip(r.inputs["heads"].tolist(), r.inputs["labels"].tolist())):
             if relation >= 0:
                 arcs.append(-out.arcs[0, w].log_softmax(-1)[head].item())
@@ -476,12 +318,8 @@ def test_the_loss_is_the_mean_over_words_of_two_cross_entropies(mini_model, toy,
     assert apart < 0.02 * step, (apart, step)
 
 
-def test_every_architecture_is_fine_tuned(toy, parsers):
-    LONG = parsers.LONG
-    SMALL = parsers.SMALL
-    small_model = parsers.small_model
-    toys = toy.toys
-    trees = [LONG[1], Parsed(("\u200b", "house"), (2, 0), ("det", "root")), *toys[:3]]
+def test_every_architecture_is_fine_tuned():
+    trees = [LONG[1], Parsed(("\u200b", "house"), (2, 0), ("det", "root")), *TOYS[:3]]
     config = ParsingConfig(learning_rate=2e-2, batch_size=4, epochs=10, eval_every=10)
     for name in SMALL:
         model, tok = small_model(name)
@@ -489,19 +327,14 @@ def test_every_architecture_is_fine_tuned(toy, parsers):
         assert got.test > 0.4, (name, got.history)
 
 
-def test_what_is_longer_than_the_model_is_said(mini_model, toy, parsers):
-    LABELS = parsers.LABELS
-    LONG = parsers.LONG
-    mini = mini_model.mini
-    mini_tokenizer = mini_model.mini_tokenizer
-    toys = toy.toys
-    train, dev, test = toys[:20], [*toys[:2], LONG[4]], [LONG[3], LONG[2]]
-    data = prepare(mini, mini_tokenizer, train, dev, test, dp, ParsingConfig(max_length=40))
+def test_what_is_longer_than_the_model_is_said():
+    train, dev, test = TOYS[:20], [*TOYS[:2], LONG[4]], [LONG[3], LONG[2]]
+    data = prepare(MINI, MINI_TOKENIZER, train, dev, test, dp, ParsingConfig(max_length=40))
     said = list(row_notes(dp, training=data.train, development=data.dev[1], test=data.test[1]))
 
     def outside(trees):  # words whose head their own window does not hold
         n = 0
-        for r in parsing_rows(mini_tokenizer, trees, LABELS, 40, dp.config):
+        for r in parsing_rows(MINI_TOKENIZER, trees, LABELS, 40, dp.config):
             start, first, last = r.place
             n += sum(
                 h > 0 and not start < h <= start + len(r.inputs["heads"]) for h in trees[r.example].heads[first:last]
@@ -525,39 +358,41 @@ def test_what_is_longer_than_the_model_is_said(mini_model, toy, parsers):
     ]
 
 
-def test_adapters_and_heads_of_parsers_are_trained_alone(treebank, mini_model, constructed, stacked_adapters):
-    folder = treebank.folder
-    madx = stacked_adapters.madx
-    mini_tokenizer = mini_model.mini_tokenizer
-    splits = constructed.splits
-    stacked = stacked_adapters.stacked
+def test_adapters_and_heads_of_parsers_are_trained_alone(tmp_path):
+    madx = MadX(load_model(data_path("models", "mini-xlmr")).float())
+    madx.add_language("en")
+    madx.add_language("sw", seed=1)
+    generator = torch.Generator().manual_seed(0)
+    for language in madx.languages:
+        for p in madx.get("language", language).parameters():
+            torch.nn.init.normal_(p, std=0.05, generator=generator)
+    attach, two = madx.attach("dp", "en"), replace(QUICK, epochs=2)
+    stacked = fine_tune(madx.model, MINI_TOKENIZER, *SPLITS, dp, config=two, attach=attach)
+    save_adapter(stacked.model.madx, "task", "dp", tmp_path / "dp", head=True)
     kept, now = dict(madx.model.base_model.named_parameters()), dict(stacked.model.base_model.named_parameters())
     assert all(torch.equal(p, now[k]) for k, p in kept.items()) and stacked.test > 0.5
     trained = {name.split(".")[0] for name, p in stacked.model.named_parameters() if p.requires_grad}
     assert trained == {"madx", "biaffine_arcs", "biaffine_rels"}
-    assert is_task(folder / "dp") and head_labels(folder / "dp") == dp.labels(splits[0])
-    new, _ = with_head(madx.model, "dp", head_labels(folder / "dp"))
+    assert is_task(tmp_path / "dp") and head_labels(tmp_path / "dp") == dp.labels(SPLITS[0])
+    new, _ = with_head(madx.model, "dp", head_labels(tmp_path / "dp"))
     there = madx.onto(new)
-    load_adapter(there, folder / "dp", "task")
-    load_head(new, folder / "dp")
+    load_adapter(there, tmp_path / "dp", "task")
+    load_head(new, tmp_path / "dp")
     scores = {}
     for language in ("en", "sw", None):
         there.activate(language, "dp")
-        scores[language] = evaluate(new, mini_tokenizer, splits[2], dp)
+        scores[language] = evaluate(new, MINI_TOKENIZER, SPLITS[2], dp)
     assert scores["en"] == stacked.scores and len({tuple(s.values()) for s in scores.values()}) == 3
     with pytest.raises(ValueError, match=r"biaffine_rels.weight is .8, 129, 129. where this model has .1, 129, 129."):
-        load_head(with_head(madx.model, "dp", ["root"])[0], folder / "dp")
+        load_head(with_head(madx.model, "dp", ["root"])[0], tmp_path / "dp")
 
 
-def test_a_parser_s_head_in_the_files_of_the_adapters_library_is_read(treebank, mini_model, toy, untrained_parser):
-    folder = treebank.folder
-    mini = mini_model.mini
-    toys = toy.toys
-    untrained = untrained_parser.untrained
-    names = dp.labels(toys)
+def test_a_parser_s_head_in_the_files_of_the_adapters_library_is_read(tmp_path):
+    untrained, _ = with_head(MINI, "dp", LABELS)
+    names = LABELS
     shapes = {name: p.shape for name, p in untrained.named_parameters() if "biaffine" in name}
     random_weights = {name: torch.randn(s, generator=torch.Generator().manual_seed(1)) for name, s in shapes.items()}
-    (folder / "library").mkdir()
+    (tmp_path / "library").mkdir()
     numbers = {label: i for i, label in enumerate(names)}
     facts = {
         "config": {"head_type": "dependency_parsing", "label2id": numbers, "num_labels": len(names)},
@@ -568,11 +403,11 @@ def test_a_parser_s_head_in_the_files_of_the_adapters_library_is_read(treebank, 
         "name": "ud",
         "version": "adapters.1.3.0",
     }
-    (folder / "library" / "head_config.json").write_text(json.dumps(facts))
+    (tmp_path / "library" / "head_config.json").write_text(json.dumps(facts))
     stored = {f"heads.ud.{name}": weight for name, weight in random_weights.items()}
-    save_file(stored, folder / "library" / "model_head.safetensors")
-    assert head_labels(folder / "library") == names and is_task(folder / "library")
-    there, _ = with_head(mini, "dp", names)
-    load_head(there, folder / "library")
+    save_file(stored, tmp_path / "library" / "model_head.safetensors")
+    assert head_labels(tmp_path / "library") == names and is_task(tmp_path / "library")
+    there, _ = with_head(MINI, "dp", names)
+    load_head(there, tmp_path / "library")
     loaded = dict(there.named_parameters())
     assert all(torch.equal(weight, loaded[name]) for name, weight in random_weights.items())

@@ -1,102 +1,48 @@
-# ruff: noqa: E501  (rows of tables)
 """The published tables are whole, and their averages follow from their cells but for those that are known."""
 
 import itertools
 import math
-import tempfile
-from functools import partial
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from studies.papers.printed import (
     PAPER_NAMES,
-    beside_paper,
     mismatches,
-    paper_languages,
     published,
     recompute_averages,
     table,
     unstack_in_order,
 )
-from studies.papers.store import CellStore
+
+KEYS = ["table", "setup", "method", "language", "task", "dataset", "metric"]
+STRUCTURE = published("embedding-structure")
+SCORES = STRUCTURE[STRUCTURE.metric.isin(["accuracy", "F1"])]
+GAPS = recompute_averages(SCORES)
+MAD_X = published("mad-x")
+TRANSFERS = MAD_X[MAD_X.table.isin([f"F{n}" for n in range(7, 13)])]
+COLUMNS = MAD_X[(MAD_X.table == "2") & (MAD_X.language != "avg")]
+APART = {
+    "over targets": recompute_averages(COLUMNS, TRANSFERS.assign(language=TRANSFERS.setup), ["method", "language"]),
+    "over sources": recompute_averages(COLUMNS, TRANSFERS, ["method", "language"]),
+}
 
 
-@pytest.fixture(scope="module")
-def cell_602bbff3():
-    global averages
-    averages = recompute_averages(published("focus"))
-    mismatches(averages)[["table", "setup", "method", "dataset", "printed", "mean"]].round(2)
-
-
-@pytest.fixture(scope="module")
-def cell_1c8d65d5():
-    global gaps, no_armenian, scores, structure
-    structure = published("embedding-structure")
-    scores = structure[structure.metric.isin(["accuracy", "F1"])]
-    gaps = recompute_averages(scores)
-    no_armenian = recompute_averages(scores[scores.language != "hy"])["mean"].rename("mean without Armenian")
-    mismatches(gaps).join(no_armenian)[["table", "setup", "method", "printed", "mean", "mean without Armenian"]].round(
-        2
-    ).tail(5)
-
-
-@pytest.fixture(scope="module")
-def cell_672d45a7():
-    global apart, columns, mad_x, transfers
-    mad_x = published("mad-x")
-    transfers = mad_x[mad_x.table.isin([f"F{n}" for n in range(7, 13)])]
-    columns = mad_x[(mad_x.table == "2") & (mad_x.language != "avg")]
-    apart = {
-        "over targets": recompute_averages(columns, transfers.assign(language=transfers.setup), ["method", "language"]),
-        "over sources": recompute_averages(columns, transfers, ["method", "language"]),
-    }
-    pd.DataFrame(
-        {
-            how: 16 - mismatches(a).groupby("method").size().reindex(columns.method.unique(), fill_value=0)
-            for how, a in apart.items()
-        }
-    ).rename_axis("columns that agree, of 16")
-
-
-@pytest.fixture(scope="module")
-def cell_d38cb79e():
-    global added, inverse, million
-
-    def million(*sizes, biases):  # of the dimensions of bottlenecks: language 384, task 48, in each of 12 layers
-        return sum(12 * (2 * 768 * d + biases * (768 + d)) for d in sizes) / 1e6
-
-    def inverse(biases):
-        return 2 * (2 * 384 * 192 + biases * (384 + 192)) / 1e6
-
-    added = pd.DataFrame(
-        {
-            f"{what} biases": {
-                "MAD-X": million(384, 48, biases=b) + inverse(b),
-                "MAD-X -INV": million(384, 48, biases=b),
-                "MAD-X -LAD-INV": million(48, biases=b),
-            }
-            for what, b in (("without", 0), ("with", 1))
-        }
-    )
-    added.join(
-        published("mad-x", 4).query("metric == 'added parameters, million'").set_index("method").value.rename("Table 4")
-    )
+def is_whole(rows, words=()):  # each number once; where a word is printed, the note has it
+    assert not rows.duplicated(KEYS).any()
+    assert (rows.value.isna() == rows.metric.isin(list(words))).all() and rows.note[rows.value.isna()].ne("").all()
+    return rows.groupby("table").size().to_dict()
 
 
 def test_every_paper_of_the_book_has_printed_numbers():
     assert all(set(published(paper).paper) == {paper} for paper in PAPER_NAMES)
 
 
-def test_printed_averages_follow_from_rows_but_for_four(cell_602bbff3):
+def test_printed_averages_follow_from_rows_but_for_four():
+    averages = recompute_averages(published("focus"))
     wrong = mismatches(averages)
-    assert (
-        len(averages) == 30
-        and wrong.table.tolist() == ["3"] * 4
-        and set(wrong.dataset) == {"GermEval14 / MasakhaNERv2"}
-        and set(averages.cells) == {3, 4}
-    )
+    assert len(averages) == 30 and set(averages.cells) == {3, 4}
+    assert wrong.table.tolist() == ["3"] * 4 and set(wrong.dataset) == {"GermEval14 / MasakhaNERv2"}
     assert list(zip(wrong.setup, wrong.method, wrong.difference.round(3))) == [
         ("original vocabulary", "off-the-shelf", 0.275),
         ("replaced vocabulary", "Random + LAPT", 0.15),
@@ -105,51 +51,19 @@ def test_printed_averages_follow_from_rows_but_for_four(cell_602bbff3):
     ]
     assert wrong.note.str.contains("no choice among the printed rows").all()
     for r in wrong.itertuples():  # no subset of the row fits
-        row = (
-            published("focus", 3)
-            .query("setup == @r.setup and method == @r.method and dataset in ['GermEval14', 'MasakhaNERv2']")
-            .value.tolist()
-        )
-        assert len(row) == 4 and all(
-            abs(sum(some) / len(some) - r.printed) > 0.05
-            for n in range(1, 5)
-            for some in itertools.combinations(row, n)
-        )
+        row = published("focus", 3).query("setup == @r.setup and method == @r.method")
+        row = row[row.dataset.isin(["GermEval14", "MasakhaNERv2"])].value.tolist()
+        subsets = [some for n in range(1, 5) for some in itertools.combinations(row, n)]
+        assert len(row) == 4 and all(abs(sum(some) / len(some) - r.printed) > 0.05 for some in subsets)
 
 
 def test_the_published_tables_have_their_columns_and_numbers():
     rows = published("focus")
-    assert list(rows) == [
-        "paper",
-        "table",
-        "setup",
-        "method",
-        "language",
-        "task",
-        "dataset",
-        "metric",
-        "value",
-        "std",
-        "seeds",
-        "note",
-    ]
-    assert rows.groupby("table").size().to_dict() == {
-        "1": 5,
-        "2": 64,
-        "3": 66,
-        "4": 42,
-        "5": 11,
-        "6": 50,
-        "7": 5,
-        "8": 10,
-    }
-    assert not rows.duplicated(["table", "setup", "method", "language", "task", "dataset", "metric"]).any()
-    assert (rows.value.isna() == rows.metric.eq("learning rate schedule")).all() and rows.note[rows.value.isna()].ne(
-        ""
-    ).all()
-    assert (rows["std"].isna() | rows.seeds.eq(5).fillna(False)).all() and rows[
-        "std"
-    ].notna().sum() == 8 * 6 + 8 * 7 - 4
+    assert list(rows) == ["paper", *KEYS, "value", "std", "seeds", "note"]
+    sizes = {"1": 5, "2": 64, "3": 66, "4": 42, "5": 11, "6": 50, "7": 5, "8": 10}
+    assert is_whole(rows, ["learning rate schedule"]) == sizes
+    assert (rows["std"].isna() | rows.seeds.eq(5).fillna(False)).all()
+    assert rows["std"].notna().sum() == 8 * 6 + 8 * 7 - 4
     steps = published("focus", 5).set_index("metric").value
     assert steps["training samples"] / steps["batch size"] == steps["resulting train steps"]
     assert published("focus", 7).value.sum() == 100
@@ -159,68 +73,49 @@ def test_the_published_tables_have_their_columns_and_numbers():
         published("nobody")
 
 
-def test_averages_of_embedding_structure_follow_but_for_nineteen(cell_1c8d65d5):
-    uneven = mismatches(gaps)
-    assert len(gaps) == 94 and len(uneven) == 19
-    left_out = gaps.note == "leaves out Armenian"
-    assert left_out.sum() == 16 and set(gaps[left_out].table) == {"1", "3"}
-    assert (gaps.printed - no_armenian)[left_out].abs().max() <= 0.1 and (gaps.difference[left_out].abs() > 0.5).all()
-    assert [
-        (r.table, r.setup, r.method, round(r.difference, 2)) for r in uneven[~left_out[uneven.index]].itertuples()
-    ] == [
+def test_averages_of_embedding_structure_follow_but_for_nineteen():
+    uneven = mismatches(GAPS)
+    assert len(GAPS) == 94 and len(uneven) == 19
+    left_out = GAPS.note == "leaves out Armenian"
+    without_armenian = recompute_averages(SCORES[SCORES.language != "hy"])["mean"]
+    assert left_out.sum() == 16 and set(GAPS[left_out].table) == {"1", "3"}
+    assert (GAPS.printed - without_armenian)[left_out].abs().max() <= 0.1
+    assert (GAPS.difference[left_out].abs() > 0.5).all()
+    others = uneven[~left_out[uneven.index]]
+    assert [(r.table, r.setup, r.method, round(r.difference, 2)) for r in others.itertuples()] == [
         ("2", "FULL", "SCRIPT+IDENT", 0.36),
         ("8", "off-the-shelf", "full vocabulary", 0.42),
         ("8", "FULL", "SCRIPT+POSN", 0.13),
     ]
     assert uneven.note.ne("").all()
-    estonian = scores[(scores.table == "2") & (scores.setup == "FULL") & (scores.language == "et")].set_index("method")
-    assert estonian.value["SCRIPT+IDENT"] == estonian.value["IDENT"]
-    row = scores[
-        (scores.table == "2")
-        & (scores.setup == "FULL")
-        & (scores.method == "SCRIPT+IDENT")
-        & ~scores.language.isin(["et", "avg"])
-    ]
+    full = SCORES[(SCORES.table == "2") & (SCORES.setup == "FULL")]
+    estonian = full[full.language == "et"].set_index("method").value
+    assert estonian["SCRIPT+IDENT"] == estonian["IDENT"]
+    row = full[(full.method == "SCRIPT+IDENT") & ~full.language.isin(["et", "avg"])]
     assert round((row.value.sum() + 91.87) / 7, 1) == 89.5  # as printed
-    uralic = scores[(scores.table == "8") & (scores.setup == "off-the-shelf")].set_index("language").value
+    uralic = SCORES[(SCORES.table == "8") & (SCORES.setup == "off-the-shelf")].set_index("language").value
     assert round((uralic.drop("avg").sum() - uralic["sme"] + 73.84) / 6, 1) == uralic["avg"]
 
 
-def test_the_tables_of_embedding_structure_are_whole(cell_1c8d65d5):
-    assert structure.groupby("table").size().to_dict() == {
-        "1": 138,
-        "2": 123,
-        "3": 144,
-        "4": 128,
-        "5": 40,
-        "6": 6,
-        "7": 9,
-        "8": 112,
-        "9": 96,
-    }
-    assert not structure.duplicated(["table", "setup", "method", "language", "task", "dataset", "metric"]).any()
-    assert (
-        structure.value.isna() == structure.metric.isin(["family", "script", "learning rate schedule"])
-    ).all() and structure.note[structure.value.isna()].ne("").all()
-    assert (scores.seeds.eq(4).fillna(False) == scores["std"].notna()).all() and (
-        scores["std"].isna() == scores.language.eq("avg")
-    ).all()
-    assert set(scores.setup) == {"off-the-shelf", "FULL", "EMB"} and scores.method.nunique() == 8
-    assert paper_languages("embedding-structure", 8) == ["myv", "et", "fi", "hu", "sme", "ru"]
-    assert scores.groupby("table").language.nunique().to_dict() == {"1": 9, "2": 8, "3": 9, "4": 8, "8": 7, "9": 6}
-    assert ((scores.metric == "accuracy") == scores.table.isin(["1", "3", "8"])).all() and scores.value.between(
-        0, 100
-    ).all()
-    same = (
-        scores[scores.setup == "off-the-shelf"].groupby(["task", "language"]).value.nunique()
-    )  # printed again in every table
-    assert same.drop("avg", level="language").eq(1).all()
+def test_the_tables_of_embedding_structure_are_whole():
+    sizes = {"1": 138, "2": 123, "3": 144, "4": 128, "5": 40, "6": 6, "7": 9, "8": 112, "9": 96}
+    assert is_whole(STRUCTURE, ["family", "script", "learning rate schedule"]) == sizes
+    assert (SCORES.seeds.eq(4).fillna(False) == SCORES["std"].notna()).all()
+    assert (SCORES["std"].isna() == SCORES.language.eq("avg")).all()
+    assert set(SCORES.setup) == {"off-the-shelf", "FULL", "EMB"} and SCORES.method.nunique() == 8
+    in_table_8 = published("embedding-structure", 8).language.unique().tolist()
+    assert [code for code in in_table_8 if code != "avg"] == ["myv", "et", "fi", "hu", "sme", "ru"]
+    assert SCORES.groupby("table").language.nunique().to_dict() == {"1": 9, "2": 8, "3": 9, "4": 8, "8": 7, "9": 6}
+    assert ((SCORES.metric == "accuracy") == SCORES.table.isin(["1", "3", "8"])).all()
+    assert SCORES.value.between(0, 100).all()
+    again = SCORES[SCORES.setup == "off-the-shelf"].groupby(["task", "language"]).value.nunique()  # in every table
+    assert again.drop("avg", level="language").eq(1).all()
 
 
-def test_what_follows_from_the_matrices_of_mad_x_and_what_does_not(cell_672d45a7):
+def test_what_follows_from_the_matrices_of_mad_x_and_what_does_not():
     agree = {
-        how: 16 - mismatches(a).groupby("method").size().reindex(columns.method.unique(), fill_value=0)
-        for how, a in apart.items()
+        how: 16 - mismatches(a).groupby("method").size().reindex(COLUMNS.method.unique(), fill_value=0)
+        for how, a in APART.items()
     }
     assert agree["over targets"].to_dict() == {
         "XLM-R": 0,
@@ -230,8 +125,8 @@ def test_what_follows_from_the_matrices_of_mad_x_and_what_does_not(cell_672d45a7
         "MAD-X -INV": 14,
         "MAD-X": 14,
     }
-    assert agree["over sources"].sum() == 1 and all((a.cells == 16).all() and len(a) == 96 for a in apart.values())
-    targets_of = apart["over targets"].set_index(["method", "language"])
+    assert agree["over sources"].sum() == 1 and all((a.cells == 16).all() and len(a) == 96 for a in APART.values())
+    targets_of = APART["over targets"].set_index(["method", "language"])
     assert targets_of.difference.loc[["XLM-R MLM-TRG", "MAD-X -LAD-INV"]].abs().max() < 0.06
     assert set(mismatches(targets_of).loc[["MAD-X -INV", "MAD-X"]].index.get_level_values("language")) == {"ja", "xmf"}
     flips = pd.Series(
@@ -239,61 +134,53 @@ def test_what_follows_from_the_matrices_of_mad_x_and_what_does_not(cell_672d45a7
     ).reindex(targets_of.index, fill_value=0)
     left = (targets_of.difference + flips).abs().loc[["MAD-X -INV", "MAD-X"]]
     assert left[left > 0.1].index.tolist() == [("MAD-X -INV", "ja")]
+    tables_5 = MAD_X[(MAD_X.table == "5") & (MAD_X.language != "avg")]
     from_english, english_rows = (
-        rows.set_index(["method", "language"]).value
-        for rows in (mad_x[(mad_x.table == "5") & (mad_x.language != "avg")], transfers[transfers.setup == "en"])
+        rows.set_index(["method", "language"]).value for rows in (tables_5, TRANSFERS[TRANSFERS.setup == "en"])
     )
-    means_5 = from_english.groupby("method").mean()
-    assert (
-        columns[columns.language == "en"].set_index("method").value - means_5
-    ).dropna().abs().max() < 0.06  # Tables 2 and 5 agree with each other
+    from_table_2 = COLUMNS[COLUMNS.language == "en"].set_index("method").value
+    assert (from_table_2 - from_english.groupby("method").mean()).dropna().abs().max() < 0.06  # 2 and 5 agree
     rows_apart = (from_english - english_rows).abs().groupby("method").max()
-    assert (
-        rows_apart[["XLM-R", "XLM-R MLM-SRC"]].round(1).tolist() == [22.4, 14.1]
-        and rows_apart.drop(["XLM-R", "XLM-R MLM-SRC", "mBERT"]).max() < 0.1 + 1e-9
-    )
+    assert rows_apart[["XLM-R", "XLM-R MLM-SRC"]].round(1).tolist() == [22.4, 14.1]
+    assert rows_apart.drop(["XLM-R", "XLM-R MLM-SRC", "mBERT"]).max() < 0.1 + 1e-9
 
 
-def test_averages_and_parameters_of_mad_x(cell_672d45a7, cell_d38cb79e):
-    tabled = mad_x[mad_x.table.isin(["2", "3", "5"])]
+def test_averages_and_parameters_of_mad_x():
+    tabled = MAD_X[MAD_X.table.isin(["2", "3", "5"])]
     wrong = mismatches(recompute_averages(tabled))
-    assert (
-        len(recompute_averages(tabled)) == 19
-        and wrong.table.tolist() == ["3"] + ["5"] * 7
-        and wrong.method.iloc[0] == "MAD-X -INV"
-        and wrong["mean"].iloc[0] == pytest.approx(68.9545, abs=1e-4)
-    )
+    assert len(recompute_averages(tabled)) == 19 and wrong.table.tolist() == ["3"] + ["5"] * 7
+    assert wrong.method.iloc[0] == "MAD-X -INV" and wrong["mean"].iloc[0] == pytest.approx(68.9545, abs=1e-4)
     assert wrong.note.tolist() == ["the row has 69.0: perhaps a slip of one digit"] + ["leaves out English"] * 7
     assert recompute_averages(tabled[(tabled.table == "5") & (tabled.language != "en")]).difference.abs().max() < 0.05
-    printed_millions = published("mad-x", 4).set_index(["metric", "method"]).value.unstack("metric")
+
+    def million(*sizes, biases):  # of the dimensions of bottlenecks: language 384, task 48, in each of 12 layers
+        return sum(12 * (2 * 768 * d + biases * (768 + d)) for d in sizes) / 1e6
+
+    def added(biases):
+        invertible = 2 * (2 * 384 * 192 + biases * (384 + 192)) / 1e6
+        both, alone = million(384, 48, biases=biases), million(48, biases=biases)
+        return pd.Series({"MAD-X": both + invertible, "MAD-X -INV": both, "MAD-X -LAD-INV": alone})
 
     def cut(x):
         return (x * 100 + 1e-9) // 1 / 100
 
-    assert cut(added["without biases"]).to_dict() == printed_millions["added parameters, million"].to_dict()
-    assert cut(added["without biases"] / 2.7).to_dict() == printed_millions["share of the model, percent"].to_dict()
-    assert (added["with biases"] * 1e6).round().astype(int).tolist() == [8_282_304, 7_986_240, 894_528]
+    printed = published("mad-x", 4).set_index(["metric", "method"]).value.unstack("metric")
+    assert cut(added(0)).to_dict() == printed["added parameters, million"].to_dict()
+    assert cut(added(0) / 2.7).to_dict() == printed["share of the model, percent"].to_dict()
+    assert (added(1) * 1e6).round().astype(int).tolist() == [8_282_304, 7_986_240, 894_528]
 
 
-def test_the_tables_of_mad_x_are_whole(cell_672d45a7):
-    assert mad_x.groupby("table").size().to_dict() == {"1": 48, "2": 102, "3": 72, "4": 6, "5": 119} | {
-        f"F{n}": 256 for n in (3, 4, 5, *range(7, 13))
-    }
-    assert not mad_x.duplicated(["table", "setup", "method", "language", "task", "dataset", "metric"]).any()
-    assert (mad_x.value.isna() == mad_x.metric.isin(["family", "covered by mBERT and XLM-R"])).all() and mad_x.note[
-        mad_x.value.isna()
-    ].ne("").all()
-    assert mad_x["std"].isna().all() and transfers.value.between(0, 100).all()
-    grid = {
-        t: rows.pivot(index="setup", columns="language", values="value")
-        for t, rows in mad_x[mad_x.table.str.startswith("F")].groupby("table")
-    }
+def test_the_tables_of_mad_x_are_whole():
+    figures = {f"F{n}": 256 for n in (3, 4, 5, *range(7, 13))}
+    sizes = {"1": 48, "2": 102, "3": 72, "4": 6, "5": 119} | figures
+    assert is_whole(MAD_X, ["family", "covered by mBERT and XLM-R"]) == sizes
+    assert MAD_X["std"].isna().all() and TRANSFERS.value.between(0, 100).all()
+    by_figure = MAD_X[MAD_X.table.isin(list(figures))].groupby("table")
+    grid = {name: rows.pivot(index="setup", columns="language", values="value") for name, rows in by_figure}
     assert all(g.shape == (16, 16) and g.notna().all(axis=None) for g in grid.values())
-    assert (grid["F12"] - grid["F9"] - grid["F4"]).abs().max(axis=None) < 1e-9 and (
-        grid["F12"] - grid["F11"] - grid["F5"]
-    ).abs().max(axis=None) < 1e-9
-    assert (grid["F12"] - grid["F7"] - grid["F3"]).abs().max(axis=None) < 1e-9
-    assert set(transfers[transfers.note.ne("")].table) == {"F11", "F12"} and transfers.note.ne("").sum() == 512
+    for other, difference in (("F9", "F4"), ("F11", "F5"), ("F7", "F3")):
+        assert (grid["F12"] - grid[other] - grid[difference]).abs().max(axis=None) < 1e-9
+    assert set(TRANSFERS[TRANSFERS.note.ne("")].table) == {"F11", "F12"} and TRANSFERS.note.ne("").sum() == 512
     assert (grid["F5"].loc["mi"] < 0).sum() == 15  # "only consistently lower with ... Maori" (Section 7)
 
 
@@ -327,38 +214,3 @@ def test_every_value_of_an_incomplete_table_stays_in_its_cell():
     filled = {(row[1], column[1]): t.loc[row, column] for row in t.index for column in t}
     assert {cell: float(text) for cell, text in filled.items() if text} == incomplete
     assert table(rows.assign(task="ner"), ["task", "method"]).loc["ner"].equals(table(rows))
-    four = published("focus", 4)
-    t = beside_paper(rows, four)
-    assert all(t.loc[row.method, (row.language, "paper")] == f"{row.value:.1f}" for row in four.itertuples())
-
-
-def test_the_paper_s_numbers_stand_beside_ours_under_one_name(cell_3bcf566a):
-    t = beside_paper(study.frame(), published("focus", 4), names={"focus": "FOCUS"})
-    assert t.loc["focus", ("sw", "ours")] == "5.10 ± 0.10 (3)" and t.loc["focus", ("sw", "paper")] == "4.8"
-    assert (
-        t.loc["WECHSEL", ("sw", "paper")] == "11.2"
-        and t.loc["WECHSEL", ("ha", "paper")] == ""
-        and t.loc["focus", ("de", "paper")] == "4.0"
-        and ("de", "ours") not in t
-    )
-    wiki = published("focus", 3)[lambda x: (x.dataset == "WikiANN") & (x.setup == "replaced vocabulary")]
-    assert beside_paper(study.frame(), wiki).loc["FOCUS + LAPT", ("sw", "paper")] == "86.9 ± 0.4"
-    large = published("wechsel", 3).query("language == 'sw'").replace({"value": {5.8e4: 5.8e6}})
-    assert beside_paper(study.frame(), large, columns="setup").loc["FullRand-GPT2"].tolist()[-3:] == [
-        "5800000",
-        "13.22",
-        "10.58",
-    ]  # no decimals in large numbers
-    with pytest.raises(ValueError, match="several numbers for .*choose a task"):
-        beside_paper(study.frame(), published("focus", 2))
-
-
-@pytest.fixture(scope="module")
-def cell_3bcf566a():
-    global key, language, level, seed, study
-    study = CellStore(Path(tempfile.mkdtemp()) / "toy")
-    for language, level in (("sw", 5.0), ("am", 7.0)):
-        for seed in range(3):
-            key = dict(setup="mini", method="focus", language=language, seed=seed)
-            study.cell(key, partial(dict, loss=level + 0.1 * seed), fingerprint="toy text")
-    study.frame().drop(columns=["seconds", "device", "library"])

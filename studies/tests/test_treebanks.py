@@ -1,10 +1,9 @@
-"""Trees: read, written, found, learnt and scored."""
+"""Trees: read, found and scored."""
 
 import gzip
 import itertools
 import math
 from dataclasses import replace
-from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -17,29 +16,13 @@ from studies.data.parsing import (
     fault,
     read_trees,
     stretches,
-    write_trees,
 )
 
 
-@pytest.fixture(scope="module")
-def other_trees(treebank):
-
-    folder = treebank.folder
-    german = treebank.german
-    other = [replace(german[0], heads=(2, 0, 4, 2, 4, 2)), german[1]]
-    write_trees(other, folder / "other.conllu", like=folder / "de.conllu")
-    print(*(folder / "other.conllu").read_text(encoding="utf-8").split("\n")[:9], sep="\n")
-    return SimpleNamespace(other=other)
-
-
-@pytest.fixture(scope="module")
-def guessed(treebank):
-
-    german = treebank.german
-    relations = ("nsubj", "root", "case", "case", "obl", "punct")
-    guess = [replace(german[0], heads=(2, 0, 4, 5, 2, 2), relations=relations), german[1]]
-    attachment(german, guess)
-    return SimpleNamespace(guess=guess)
+def conllu(trees):
+    lines = ([*zip(tree.words, tree.heads, tree.relations)] for tree in trees)
+    cells = ([f"{i}\t{w}\t_\t_\t_\t_\t{h}\t{r}\t_\t_\n" for i, (w, h, r) in enumerate(t, 1)] for t in lines)
+    return "\n".join("".join(tree) for tree in cells)
 
 
 def test_heads_are_a_tree_if_and_only_if_every_word_leads_to_one_root():
@@ -57,10 +40,7 @@ def test_heads_are_a_tree_if_and_only_if_every_word_leads_to_one_root():
 
 
 def test_trees_are_read_whatever_the_file_s_line_ends(treebank):
-    GERMAN = treebank.GERMAN
-    folder = treebank.folder
-    german = treebank.german
-    write = treebank.write
+    GERMAN, german, folder, write = treebank.GERMAN, treebank.german, treebank.folder, treebank.write
     expected = [
         Parsed(
             ("Ana", "wohnt", "in", "dem", "Haus", "."),
@@ -83,10 +63,7 @@ def test_trees_are_read_whatever_the_file_s_line_ends(treebank):
 
 
 def test_a_broken_treebank_is_refused_with_file_line(treebank):
-    GERMAN = treebank.GERMAN
-    folder = treebank.folder
-    row = treebank.row
-    write = treebank.write
+    GERMAN, row, folder, write = treebank.GERMAN, treebank.row, treebank.folder, treebank.write
 
     def broken(line, match, at=7, sentence="de-1", told=None):
         file = write("broken.conllu", [*GERMAN[:at], line, *GERMAN[at + 1 :]])
@@ -112,55 +89,10 @@ def test_a_broken_treebank_is_refused_with_file_line(treebank):
         read_trees(folder / "nowhere.conllu")
 
 
-def test_what_was_read_is_written_back_as_it_was(treebank, other_trees):
-    GERMAN = treebank.GERMAN
-    folder = treebank.folder
+def test_scores_are_those_by_hand_and_of_an_independent_count(treebank, tmp_path):
     german = treebank.german
-    other = other_trees.other
-    write = treebank.write
-    for name in ("de", "crlf", "unfinished"):
-        file, copy = folder / f"{name}.conllu", folder / f"{name}-again.conllu"
-        write_trees(read_trees(file), copy, like=file)
-        assert copy.read_bytes() == file.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    assert read_trees(folder / "other.conllu") == other
-
-    def without_tree(line):
-        return "\t".join("_" if i in (6, 7) else cell for i, cell in enumerate(line.split("\t")))
-
-    def lines_of(name):
-        return (folder / name).read_text(encoding="utf-8").split("\n")
-
-    assert [*map(without_tree, lines_of("other.conllu"))] == [*map(without_tree, lines_of("de.conllu"))]
-    bare = write("bare.conllu", [*map(without_tree, GERMAN)])
-    write_trees(german, folder / "from-bare.conllu", like=bare)  # a file without trees
-    assert read_trees(folder / "from-bare.conllu") == german
-    write_trees(german, folder / "plain.conllu")
-    assert read_trees(folder / "plain.conllu") == german
-    assert lines_of("plain.conllu")[0] == "1\tAna\t_\t_\t_\t_\t2\tnsubj\t_\t_"
-
-
-def test_what_cannot_be_written_is_refused(treebank):
-    folder = treebank.folder
-    german = treebank.german
-
-    def unwritten(match, trees, like=None, name="new.conllu"):
-        with pytest.raises(ValueError, match=match):
-            write_trees(trees, folder / name, like)
-        assert name == "plain.conllu" or not (folder / name).exists()
-
-    unwritten("de.conllu has 2 sentences and there are 1 trees", german[:1], folder / "de.conllu")
-    other_words = replace(german[1], words=("er", *german[1].words[1:]))
-    problem = "de.conllu, line 12: the words are not those of the tree of 'er Tee , sie Kaffee .' .sentence 2."
-    unwritten(problem, [german[0], other_words], folder / "de.conllu")
-    unwritten("cannot be a word in CoNLL-U: 'a", [german[0], Parsed(("a\tb",), (0,), ("root",))])
-    unwritten("'' cannot be a word", [Parsed(("",), (0,), ("root",))])
-    unwritten("plain.conllu exists", german, name="plain.conllu")
-
-
-def test_scores_are_those_by_hand_and_of_an_independent_count(treebank, guessed):
-    folder = treebank.folder
-    german = treebank.german
-    guess = guessed.guess
+    relations = ("nsubj", "root", "case", "case", "obl", "punct")
+    guess = [replace(german[0], heads=(2, 0, 4, 5, 2, 2), relations=relations), german[1]]
     assert attachment(german, guess) == {"las": 10 / 12, "uas": 11 / 12}
     assert list(attachment(german, german).items()) == [("las", 1), ("uas", 1)]
 
@@ -182,8 +114,8 @@ def test_scores_are_those_by_hand_and_of_an_independent_count(treebank, guessed)
         trees, files = [], []
         for i in range(2):
             trees.append([random_heads(n) for n in (3, 7, 1, 5, 7, 7)])
-            files.append(folder / f"count-{k}-{i}.conllu")
-            write_trees(trees[i], files[i])
+            files.append(tmp_path / f"count-{k}-{i}.conllu")
+            files[i].write_text(conllu(trees[i]))
         assert attachment(*trees) == pytest.approx(counted(*files))
     with pytest.raises(ValueError, match="two trees of different words: 'Ana"):
         attachment(german, german[::-1])
