@@ -18,7 +18,7 @@ from studies.papers.cells import correlated_kinds, unks_methods, unks_tables
 from studies.papers.costs import Shape
 from studies.papers.printed import published
 from studies.papers.store import with_needs
-from studies.papers.transfer import UNKS, Transfer, transfer, transfer_cells
+from studies.papers.transfer import PROJECTED, UNKS, Transfer, transfer, transfer_cells
 from studies.records.findings import page_table, standing, what_we_see
 from studies.records.summaries import starts
 from studies.trials.real_topics import AS_IT_COMES, TABLE
@@ -40,13 +40,15 @@ ROWS = {  # of the table of scores: what a row is called, our name of the method
     "EL-LEX": ("EL-LEX", "el-lex"),
     "MF1-RAND": ("MF1-RAND", ""),
     "MF1-LEX": ("MF1-LEX", "mf1-lex"),
+    "MF1-LEX, projected": ("MF1-LEX, projected", "mf1-lex-projected"),
     "MF10-KMEANS-LEX": ("MF10-KMEANS-LEX", "mf10-kmeans-lex"),
+    "MF10-KMEANS-LEX, projected": ("MF10-KMEANS-LEX, projected", "mf10-kmeans-lex-projected"),
     "MF10-NEURAL-LEX": ("MF10-NEURAL-LEX", ""),
     "FMT-LEXINIT": ("FMT-LEXINIT", ""),
     "blend": ("", "blend"),
 }
 LOW_DIMENSIONAL = ["MF1-LEX", "MF10-KMEANS-LEX", "MF10-NEURAL-LEX"]
-FOLLOWED = ["EL-RAND", "EL-LEX", *LOW_DIMENSIONAL]  # in the figure of training
+FOLLOWED = ["EL-RAND", "EL-LEX", *LOW_DIMENSIONAL, "MF1-LEX, projected"]  # in the figure of training
 
 
 def language_name(code: str) -> str:
@@ -211,7 +213,7 @@ class UnksNumbers:
     @cached_property
     def curves(self) -> pd.DataFrame:  # columns: method, step, value
         "Losses in training, of the methods that the figure shows."
-        recipes = {UNKS[method].recipe: method for method in FOLLOWED}
+        recipes = {(UNKS | PROJECTED)[method].recipe: method for method in FOLLOWED}
         parts = self.losses.kind.str.rsplit(" + ", n=1)
         without_last = self.losses.kind.str.contains("last layer left out") & ~self.losses.kind.str.contains(" of ")
         rows = self.losses.assign(method=[recipes.get(part[-1]) for part in parts])[without_last.to_numpy()]
