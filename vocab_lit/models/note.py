@@ -47,7 +47,7 @@ class Note(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="allow")
 
-    layout: int = pydantic.Field(LAYOUT, exclude=True)  # of the file that it was read from
+    layout: int = pydantic.Field(default=LAYOUT, exclude=True)  # of the file that it was read from
     vocab_lit: str = __version__  # the version that wrote it
     made_by: str = ""  # the command that wrote a GGUF file
     method: str = ""  # that made the vocabulary, by the name of its recipe, or "trim"; empty: it is the source's
