@@ -15,7 +15,7 @@ from studies.papers.costs import OnTask, OnText
 from studies.papers.experiment import EXTENSION, FOCUS_VOCABULARIES, Target
 from studies.papers.setups import scale_lapt, scale_models, scale_vocab_size
 from studies.papers.store import Cell
-from studies.papers.transfer import ALL_LAYERS, FMT, LANGUAGE_ONLY, MBERT, METHODS, UNKS, WIRINGS, Method
+from studies.papers.transfer import ALL_LAYERS, FMT, LANGUAGE_ONLY, MBERT, METHODS, PROJECTED, UNKS, WIRINGS, Method
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.methods.reinit import reinit
 
@@ -296,7 +296,7 @@ COMPARED = {
     "ofa": "a convex combination of semantically similar source tokens",
     "ofa-100": "the same, low-dimensional, with an up-projection that is trained",
     "ofa-100-frozen": "the same, with an up-projection that is frozen",
-    "mf1-lex": "random initialisation, low-dimensional",
+    "mf1-lex-projected": "random initialisation, projected to low-dimensional embeddings",
 }
 DISTILLED = {"mean, distilled": False, "mean, distilled, LM": True}  # whether embeddings learn language modelling, too
 SOURCE = {"old vocabulary": "all", "old vocabulary, adapter": "adapter"}  # the source vocabulary, and what is trained
@@ -430,7 +430,7 @@ def longer_embeddings(width: int) -> tuple[list[int], dict[str, Method]]:
 
 def unks_methods(width: int) -> dict[str, Method]:
     "All methods of UNKs Everywhere, for a model of a width."
-    return UNKS | LANGUAGE_ONLY | FMT | ALL_LAYERS | longer_embeddings(width)[1]
+    return UNKS | PROJECTED | LANGUAGE_ONLY | FMT | ALL_LAYERS | longer_embeddings(width)[1]
 
 
 def correlated_kinds(scale: str, kinds: Mapping[str, str]) -> dict[str, str]:
@@ -452,7 +452,7 @@ def unks_tables(
     "UNKs Everywhere: names, trees, adapters in all layers, embeddings swapped in the whole model, and dimensions."
     targets, named = list(kinds), dict(task=task, seeds=range(seeds))
     few = [next(code for code in targets if kinds[code] == kind) for kind in dict.fromkeys(kinds.values())]
-    names = UNKS | LANGUAGE_ONLY | FMT
+    names = UNKS | PROJECTED | LANGUAGE_ONLY | FMT
     dimensions = ["MF10-KMEANS-LEX", "MF10-KMEANS-LEX, longer rows"]
     correlated = list(correlated_kinds(scale, kinds))
     tables = {

@@ -24,7 +24,7 @@ from studies.papers.costs import (
     run_flops,
     shape_of,
 )
-from studies.papers.transfer import UNKS
+from studies.papers.transfer import PROJECTED, UNKS
 from testkit.phrasebook import lines
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
@@ -255,6 +255,7 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand(monkeypatch):
         gelu: 2 + 4,
         f"{gelu}, last layer left out": 2 + 4 + 1 + 3,
         **{f"{gelu}, last layer left out + {recipe}": 4 + 3 + 2 * recipe.startswith("el") for recipe in embeddings},
+        **{f"{gelu}, last layer left out + {method.recipe}": 4 for method in PROJECTED.values()},
         **{f"{gelu} + {recipe}": 1 for recipe in embeddings},
         "LAPT, el-rand": 4 + 2,
         "LAPT, el-lex": 4 + 2,
