@@ -23,15 +23,14 @@ from studies.chapters.lesson import (
 from studies.data.hub_sources import cldr_code
 from studies.figures.charts import loss_curves
 from studies.figures.embeddings import group_map
-from studies.papers.cells import not_measured, paper_methods, source_gaussian, structure_cells
+from studies.papers.cells import cost_cells, not_measured, paper_methods, source_gaussian, structure_cells
 from studies.papers.experiment import Target, Targets
 from studies.papers.printed import published
-from studies.papers.store import Cell, CellStore, cell_stamp
+from studies.papers.store import Cell, cell_stamp
 from studies.records.findings import page_table, standing, what_we_see
 from studies.records.summaries import LEVEL, starts
 from studies.trials.embedding_clusters import CLUSTERS, MAP, Clusters
 from vocab_lit.methods.registry import get_recipe
-from vocab_lit.runs.grid import Workers
 from vocab_lit.text.corpus import data_path
 
 if TYPE_CHECKING:
@@ -139,17 +138,23 @@ class StructureChapter(Lesson):
         made = structure_cells(self.targets, self.scale, *setting, self.lapt_steps, self.vocab_size, small, longer)
         return [cell for cells in made.values() for cell in cells]
 
+    @property
+    def table_cells(self) -> list[Cell]:
+        "Declare the operations of trainings (Figure 4)."
+        shape = source_shape(self.scale, self.paper, self.model)
+        return cost_cells(self.scale, self.languages, shape, self.lapt_steps, self.vocab_size)
+
     def needs(self) -> Needs:
         "What the chapter trains and reads; nothing is loaded."
         others = () if self.scale == "custom" else (self.compare, self.mixed, self.family)
         read = dict.fromkeys(("text", "pos", "ner"), each_once(self.language, *others))
-        return Needs(self.cells, read, {"": source_shape(self.scale, self.paper, self.model)}, self.paper)
+        shapes = {"": source_shape(self.scale, self.paper, self.model)}
+        return Needs(self.cells, read, shapes, self.paper, table_cells=self.table_cells)
 
     def measure(self) -> StructureNumbers:
         "Compute what is not recorded yet, the groups of languages of the recorded study among it; the numbers."
-        store = CellStore(self.records, Workers(self.workers, self.cluster))
-        store.cells(self.cells, self.stamp)
-        return StructureNumbers(self, store.frame(self.stamp).query("scale == @self.scale"))
+        self.compute(self.stamp)
+        return StructureNumbers(self, self.store.frame(self.stamp).query("scale == @self.scale"))
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,10 @@ def overview(tables: PaperTables) -> pd.DataFrame:  # columns: exhibit, title, n
     rows = []
     for name, exhibit in tables.exhibits.items():
         agreement = tables.agreement(exhibit)
-        beside = [OURS] * bool(exhibit.ours or exhibit.kind == "presets") + [REAL] * bool(exhibit.real)
+        is_ours = bool(exhibit.ours or exhibit.kind == "presets")
+        if exhibit.ours and exhibit.paper_only:
+            is_ours = "ours" in tables.sides(exhibit)
+        beside = [OURS] * is_ours + [REAL] * bool(exhibit.real)
         same = f"{agreement.same} of {agreement.pairs}" if agreement and agreement.pairs else ""
         rows.append((name, exhibit.title, " and ".join(beside) or ONLY_PAPER, same))
     return pd.DataFrame(rows, columns=["", "what it shows", "beside the paper's numbers", "pairs of rows in its order"])

@@ -24,14 +24,13 @@ from studies.data.availability import check_models
 from studies.data.hub import hub_model
 from studies.figures.charts import loss_curves
 from studies.figures.embeddings import alignment_map
-from studies.papers.cells import THREE_STARTS, wechsel_cells
-from studies.papers.experiment import Targets
+from studies.papers.cells import LITTLE_TEXT, THREE_STARTS, wechsel_cells, wechsel_table_cells, wechsel_training
+from studies.papers.experiment import PartOfText, Targets
 from studies.papers.printed import published
-from studies.papers.store import Cell, CellStore, cell_stamp
+from studies.papers.store import Cell, cell_stamp
 from studies.records.findings import page_table, standing, what_we_see
 from studies.records.summaries import LEVEL, starts
 from vocab_lit.models.source import load_model
-from vocab_lit.runs.grid import Workers
 from vocab_lit.study.exercises_wechsel import PAIRS
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.tokens.load import load_tokenizer
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from IPython.display import Markdown
     from matplotlib.figure import Figure
 
-FEW_LINES = 600  # of text, at scale mini, for the languages that are given little
 ROWS = {  # of the table of perplexities: our name of a method, and that of `data/starts.csv`
     "WECHSEL": "wechsel",
     "TransInner": "",
@@ -136,7 +134,7 @@ class WechselChapter(Lesson):
         "The languages with little text, whose training stops when it no longer helps."
         files, steps = self.files, self.steps_asked
         if self.scale == "mini":
-            files, steps = files | dict(limit=FEW_LINES), 3 * steps
+            files, steps = files | dict(limit=LITTLE_TEXT["mini"]), 3 * steps
         preset = "wechsel-gpt2-low-resource"
         return Targets(self.scale, self.records, preset=preset, model=self.gpt2, steps=steps, **files)
 
@@ -171,6 +169,17 @@ class WechselChapter(Lesson):
         )
         return [cell for cells in made.values() for cell in cells]
 
+    def _part(self, amount: int | str, words_of_all: bool, code: str) -> PartOfText:
+        "A language with a part of its text, trained as those with little text."
+        config = wechsel_training(self.scale, "low", self.steps_asked).config
+        return PartOfText(self.targets["gpt2"](code), amount, config, words_of_all)
+
+    @property
+    def table_cells(self) -> list[Cell]:
+        "Declare Tables 8 to 11, and Figures 3 and 6."
+        asked = (self.languages, self.tasks, self.seeds, self.steps_asked, self.vocab_size)
+        return wechsel_table_cells(self.targets, self.scale, *asked, self._part)
+
     def needs(self) -> Needs:
         "What the chapter trains and reads; nothing is loaded."
         folders = dict(gpt2=self.gpt2, roberta=self.roberta)
@@ -178,15 +187,15 @@ class WechselChapter(Lesson):
             name: source_shape(self.scale, f"wechsel-{name}", folders[name]) for name in folders if name in self.targets
         }
         text = each_once(*self.languages, *self.low_languages)
-        return Needs(self.cells, dict(text=text, nli=self.languages, ner=self.languages), shapes, self.paper)
+        read = dict(text=text, nli=self.languages, ner=self.languages)
+        return Needs(self.cells, read, shapes, self.paper, table_cells=self.table_cells)
 
     def measure(self) -> WechselNumbers:
         "Compute what is not recorded yet; the numbers."
-        store = CellStore(self.records, Workers(self.workers, self.cluster))
         files = (str(value) for value in self.files.values())
         stamp = cell_stamp(self.scale, self.roberta, self.gpt2, *files, str(self.steps_asked))
-        store.cells(self.cells, stamp)
-        rows = store.frame(stamp)
+        self.compute(stamp)
+        rows = self.store.frame(stamp)
         tuned_as_asked = rows.seeds.isna() | (rows.seeds == self.seeds) if "seeds" in rows else True
         return WechselNumbers(self, rows[(rows.scale == self.scale) & tuned_as_asked])
 
@@ -205,7 +214,7 @@ class WechselNumbers:
         return {code: english_name(code) for code in codes}
 
     def _course(self, model: str, languages: list[str], few: bool = False) -> pd.DataFrame:
-        lines, rows = FEW_LINES if few and self.chapter.scale == "mini" else 0, self.rows
+        lines, rows = LITTLE_TEXT.get(self.chapter.scale, 0) if few else 0, self.rows
         rows = rows[(rows.what == "course") & (rows.model == model) & (rows.lines == lines)]
         rows = rows[rows.language.isin(languages) & rows.method.isin(THREE_STARTS)]
         order = rows.method.map(THREE_STARTS.index)

@@ -7,17 +7,23 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from studies.data.availability import has_task
 from studies.data.hub_sources import MODELS, MONOLINGUAL
 from studies.data.presets import languages_by_kind
+from studies.models.probe import probe
 from studies.papers.adaptation import Adaptation
-from studies.papers.costs import OnTask, OnText
+from studies.papers.costs import OnTask, OnText, Shape, run_flops
 from studies.papers.experiment import EXTENSION, FOCUS_VOCABULARIES, Target
 from studies.papers.setups import scale_lapt, scale_models, scale_vocab_size
 from studies.papers.store import Cell
 from studies.papers.transfer import ALL_LAYERS, FMT, LANGUAGE_ONLY, MBERT, METHODS, UNKS, WIRINGS, Method
+from vocab_lit.methods.focus import omp
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.methods.reinit import reinit
+from vocab_lit.methods.wechsel import wechsel
+from vocab_lit.training.settings import LaptConfig
 
 Cells = dict[str, list[Cell]]  # by the part of a chapter that shows them
 Make = Callable[..., Target]  # of a language and a seed, as `Targets`
@@ -60,7 +66,7 @@ def focus_cells(
     task_seeds: int,  # fine-tunings of each model
     steps: int = 0,
     vocab_size: int = 0,
-) -> Cells:
+) -> list[Cell]:
     "FOCUS: the losses of each way, and its task scores."
     config, size = scale_lapt(scale, "focus", steps), vocab_size or scale_vocab_size(scale)
     sizes = {"new": dict(vocab=size), "extended": dict(added=round(EXTENSION * size))}
@@ -78,13 +84,12 @@ def focus_cells(
         measure = partial(_followed, target, language, way, seed, scored, task_seeds)
         return Cell(key, measure, trains + _tuned(scored, task_seeds))
 
-    curves = [
+    return [
         curve(name, way, seed)
         for seed in range(seeds)
         for name, way in ways.items()
         if not seed or way.vocabulary == "new"
     ]
-    return {"curves": curves}
 
 
 FEW_RULES = ("RANDOM", "SCRIPT+POSN+IDENT", "FOCUS+IDENT")  # for what at mini is not computed with all methods
@@ -168,12 +173,61 @@ def structure_cells(
     return cells
 
 
+def cost_cells(
+    scale: str,
+    languages: Sequence[str],
+    shape: Shape,  # of the source model
+    steps: int = 0,
+    vocab_size: int = 0,
+) -> list[Cell]:
+    "Embedding Structure: operations of the trainings (Figure 4), and of one step at the size of XLM-R."
+    paper = "embedding-structure"
+    config, size = scale_lapt(scale, paper, steps), vocab_size or scale_vocab_size(scale, paper)
+
+    def flops(shape, config, **key):
+        return Cell(key | dict(scale=scale), lambda: {"flops": run_flops(shape, config)})
+
+    vocabularies = {"full": shape.vocab, "reduced": size}
+    cells = [
+        flops(replace(shape, vocab=tokens), replace(config, mode="full"), what="flops", setting=code, vocabulary=name)
+        for code in languages
+        for name, tokens in vocabularies.items()
+    ]
+    for share, positions in {1.0: "every position", 0.15: "masked positions"}.items():
+        step = LaptConfig(steps=1, batch_size=200, length=256, mask_probability=share)
+        sizes = [Shape(12, 768, 3072, tokens) for tokens in (32_770, 250_002)]
+        cells += [flops(one, step, what="shape", vocabulary=one.vocab, head=positions) for one in sizes]
+    return cells
+
+
 WECHSEL_STARTS = {
     "WECHSEL": dict(method="wechsel"),
     "TransInner": dict(method="normal", mode="transinner"),
     "FullRand": dict(method="full-rand"),
+    "WECHSEL, rows first": dict(method="wechsel", mode="transinner"),
+    "TransInner, all at once": dict(method="normal"),
+    "TransInner-ShuffleEmb": dict(method="random", mode="transinner"),
+    "TransInner-ShuffleEmb, all at once": dict(method="random"),
+    "n-grams of fastText": dict(method="wechsel", how="fasttext", subwords="ngrams"),
+    "TFR of fastText": dict(method="wechsel", how="fasttext", subwords="tfr"),
+    "WECHSEL, vectors of all text": dict(method="wechsel"),  # when the model has a part of it
 }
-THREE_STARTS = tuple(WECHSEL_STARTS)
+THREE_STARTS = tuple(WECHSEL_STARTS)[:3]
+_OF_ALL_TEXT = "WECHSEL, vectors of all text"
+FREEZING = tuple(WECHSEL_STARTS)[3:7]  # Figures 3 and 6
+SUBWORDS = tuple(WECHSEL_STARTS)[7:9]  # Tables 9 and 10
+LITTLE_TEXT: dict[str, int | str] = {"mini": 600, "paper": "little"}  # frames; the paper's have 0.1 to 0.4 GiB
+AMOUNTS: dict[str, tuple[int | str, ...]] = {  # of text, in lines or by size: Table 11
+    "mini": (250, 1000),
+    "paper": ("16MiB", "64MiB", "256MiB", "1024MiB"),
+}
+NEIGHBOURS = {"FullRand": get_recipe("full-rand")} | {  # Table 8
+    f"k = {k}, tau = {tau:g}": wechsel(k, tau) for k, tau in ((1, 1.0), (10, 0.1), (10, 1.0), (50, 0.1), (50, 1.0))
+}
+_TABLE_LANGUAGES = {  # of the tables that do not have all languages
+    "mini": dict(freezing="de", subwords="de sw", amounts="de fi ru sw tr zh", neighbours="de fi fr hu ru tr zh"),
+    "paper": dict(freezing="de", amounts="fr", neighbours="de fr zh"),
+}
 
 
 def scored_steps(
@@ -216,12 +270,11 @@ def course_cells(
     scale: str,
     seeds: int,  # fine-tunings
     training: OnText,
-    lines: int = 0,  # of text; 0: all
-    what: str = "course",
+    lines: int | str = 0,  # of text, or its size; 0: all
     **scoring: Sequence,  # at (steps) and tasks, where tasks are scored
 ) -> list[Cell]:
     "Losses along the training, and task scores at some of its steps."
-    key = dict(what=what, model=model, lines=lines, scale=scale) | (dict(seeds=seeds) if scoring else {})
+    key = dict(what="course", model=model, lines=lines, scale=scale) | (dict(seeds=seeds) if scoring else {})
     tuned = _tuned(scoring.get("tasks", ()), seeds * len(scoring.get("at", ())), model)
     return [
         Cell(
@@ -255,8 +308,8 @@ def wechsel_cells(
     other_tasks = [t for t in tasks if t == "ner" or not mini]
     if "gpt2" in made:
         cells["gpt2"] = courses(made["gpt2"], "gpt2", languages, THREE_STARTS, training=trained("gpt2"))
-        few = 600 if mini else 0  # frames; the paper's languages have 0.1 to 0.4 GiB
-        cells["low"] = courses(low_resource, "gpt2", low, THREE_STARTS, training=trained("low"), lines=few)
+        lines = LITTLE_TEXT.get(scale, 0)
+        cells["low"] = courses(low_resource, "gpt2", low, THREE_STARTS, training=trained("low"), lines=lines)
     if "roberta" in made:
         training = trained("roberta")
         tasks, at = list(tasks), scored_steps(training.config.steps)
@@ -281,6 +334,58 @@ def wechsel_cells(
     return cells
 
 
+def _probed(made, tasks, language, recipe):
+    found = {}
+    if "roberta" in made:
+        target = made["roberta"](language)
+        model = target.transplant(recipe).model
+        for task in (task for task in tasks if target.setup.knows(task, language)):
+            train, _, test = target.setup.splits(task, language)
+            found[f"{task.upper()} probe"] = 100 * probe(model, target.tokenizer, train, test)
+    if "gpt2" in made:
+        target = made["gpt2"](language)
+        found["perplexity"] = float(np.exp(target.loss(target.transplant(recipe).model)))
+    return found
+
+
+def wechsel_table_cells(
+    made: Mapping[str, Make],  # gpt2, roberta or both
+    scale: str,
+    languages: Sequence[str],
+    tasks: Sequence[str],
+    seeds: int,  # fine-tunings
+    steps: int = 0,
+    vocab_size: int = 0,
+    part: Callable[..., Target] = not_measured,  # of an amount of text, whether word vectors are of all, a language
+) -> list[Cell]:
+    "WECHSEL: frozen layers, vectors of subwords, amounts of text and numbers of neighbours."
+
+    def chosen(table):
+        codes = _TABLE_LANGUAGES.get(scale, {}).get(table)
+        return [code for code in languages if codes is None or code in codes.split()]
+
+    trained = partial(wechsel_training, scale, steps=steps, vocab_size=vocab_size)
+    courses = partial(course_cells, scale=scale, seeds=seeds)
+    cells, tuned = [], [task for task in tasks if task == "ner" or scale != "mini"]
+    if "gpt2" in made:
+        gpt2 = partial(courses, made["gpt2"], "gpt2", training=trained("gpt2"))
+        cells += gpt2(chosen("freezing"), FREEZING) + gpt2(chosen("subwords"), SUBWORDS)
+        amounts = [(amount, name) for amount in AMOUNTS.get(scale, ()) for name in (*THREE_STARTS, _OF_ALL_TEXT)]
+        for amount, name in amounts:
+            cut = partial(part, amount, name == _OF_ALL_TEXT)
+            cells += courses(cut, "gpt2", chosen("amounts"), [name], training=trained("low"), lines=amount)
+    if "roberta" in made and tuned:
+        training = trained("roberta")
+        scoring = dict(tasks=tuned, at=scored_steps(training.config.steps))
+        cells += courses(made["roberta"], "roberta", chosen("subwords"), SUBWORDS, training=training, **scoring)
+    probes = [task for task in tasks if task == "nli"] + ["pos"] * (scale != "custom")
+    return cells + [
+        Cell(dict(what="grid", language=code, method=name, scale=scale), partial(_probed, made, probes, code, recipe))
+        for code in chosen("neighbours")
+        for name, recipe in NEIGHBOURS.items()
+    ]
+
+
 COMPARED = {
     "random": "a random source token, also for overlapping tokens",
     "normal": "a sample from the Gaussian of the source embeddings, also for overlapping tokens",
@@ -297,6 +402,13 @@ COMPARED = {
     "ofa-100": "the same, low-dimensional, with an up-projection that is trained",
     "ofa-100-frozen": "the same, with an up-projection that is frozen",
     "mf1-lex": "random initialisation, low-dimensional",
+}
+PURSUITS = {  # settings of matching pursuit
+    "1 term": dict(k=1),
+    "4 terms": dict(k=4),
+    "16 terms": dict(k=16),
+    "16 terms, lengths as they are": dict(k=16, unit=False),
+    "64 terms, lengths as they are (tokensurgeon)": dict(k=64, share=1, unit=False),
 }
 DISTILLED = {"mean, distilled": False, "mean, distilled, LM": True}  # whether embeddings learn language modelling, too
 SOURCE = {"old vocabulary": "all", "old vocabulary, adapter": "adapter"}  # the source vocabulary, and what is trained
@@ -331,6 +443,7 @@ def compare_cells(
     start_loss: Callable = not_measured,  # of a language, a start and a seed
     auxiliary_loss: Callable = not_measured,  # of a language
     trained_on: Callable = not_measured,  # of a language, a way, tasks and a seed
+    pursued: Callable = not_measured,  # of a language and a recipe
 ) -> Cells:
     "All methods compared: losses at initialisation, of the auxiliary model, and after training."
     starts, ways = compared_starts(dictionary), compared_ways(dictionary)
@@ -384,9 +497,18 @@ def compare_cells(
             for code in beginnings
         ],
         "ways": [way(code, name, seed) for code, name, seed in in_seeds if applies(code, name, seed)],
+        "pursuit": [
+            Cell(dict(what="pursuit", language=code, method=name, scale=scale), partial(pursued, code, omp(**settings)))
+            for code in trained
+            for name, settings in PURSUITS.items()
+        ],
     }
 
 
+TEXT_LIMITS = {  # lines of text, the last all of it: UNKs Everywhere, Figure 3
+    "mini": (100, 789, 3947),
+    "paper": (1_000, 10_000, 100_000, 1_000_000),
+}
 Tables = dict[str, dict]  # arguments of `transfer`, by the part of a chapter that shows them
 
 

@@ -45,11 +45,16 @@ class Numbers(BaseModel):
     value: str = "value"  # the column of the numbers
     where: dict[str, str | list[str]] = {}  # by column, the values that a number must have
     columns: dict[str, str] = {}  # by column of the paper's table, that of the records
+    where_paper: dict[str, str | list[str]] = {}  # at scale paper, in place of some of these
     # by column of the records: the values that are shown, in order, with what the paper calls each in which columns
     names: dict[str, list[str] | dict[str, str | dict[str, str]]] = {}
     fixed: dict[str, str] = {}  # by column of the paper's table, what it holds for all numbers
     minus: dict[str, str] = {}  # by column, what those that are subtracted have
     transform: Literal["", "exp", "percent"] = ""  # from the records' unit to the paper's
+
+    def at(self, scale: str) -> Numbers:
+        "Return these numbers at a scale."
+        return self.model_copy(update=dict(where=self.where | self.where_paper)) if scale == "paper" else self
 
     def select(self, rows: pd.DataFrame) -> pd.DataFrame:
         "Return the rows that are meant under the paper's names; `KeyError` for a column that the records lack."
@@ -99,7 +104,6 @@ class Exhibit(BaseModel):
     says: Sentences | None = None
     note: str = ""  # what has to be known to compare
     paper_only: str = ""  # why scale mini has no numbers for it
-    no_cell: str = ""  # what of it no cell computes; its records are those of an earlier chapter
     labels: dict[str, str] = {}  # of the axes x and y
     logarithmic: bool = False
 
@@ -187,7 +191,7 @@ class PaperTables:
         if exhibit.printed:
             found["paper"] = exhibit.printed.select(self.printed).assign(seed=0)
         if exhibit.ours:
-            found["ours"] = exhibit.ours.select(self._source(exhibit.ours))
+            found["ours"] = exhibit.ours.at(self.scale).select(self._source(exhibit.ours))
         for model, numbers in exhibit.real.items():
             found[model] = numbers.select(self._source(numbers))
         return {side: rows for side, rows in found.items() if len(rows)}
@@ -289,11 +293,8 @@ class PaperTables:
         from IPython.display import Markdown
 
         exhibit = self.exhibits[name]
-        only = f"**Scale paper only.** {exhibit.paper_only}" if exhibit.paper_only else ""
-        old = (
-            f"**Recorded earlier.** No cell of the chapter computes {exhibit.no_cell} now; ours are from {self.dates}."
-        )
-        texts = (self.sentence(exhibit), exhibit.note, old if exhibit.no_cell else "", only)
-        texts = [text for text in texts if text]
-        shown = [getattr(self, exhibit.kind)(exhibit)] if exhibit.kind == "presets" or self.sides(exhibit) else []
+        sides = self.sides(exhibit)
+        only = f"**Scale paper only.** {exhibit.paper_only}" if exhibit.paper_only and "ours" not in sides else ""
+        texts = [text for text in (self.sentence(exhibit), exhibit.note, only) if text]
+        shown = [getattr(self, exhibit.kind)(exhibit)] if exhibit.kind == "presets" or sides else []
         return [*shown, *([Markdown("\n\n".join(texts))] if texts else [])]
