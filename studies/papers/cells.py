@@ -23,7 +23,6 @@ from vocab_lit.methods.focus import omp
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.methods.reinit import reinit
 from vocab_lit.methods.wechsel import wechsel
-from vocab_lit.training.settings import LaptConfig
 
 Cells = dict[str, list[Cell]]  # by the part of a chapter that shows them
 Make = Callable[..., Target]  # of a language and a seed, as `Targets`
@@ -194,7 +193,7 @@ def cost_cells(
         for name, tokens in vocabularies.items()
     ]
     for share, positions in {1.0: "every position", 0.15: "masked positions"}.items():
-        step = LaptConfig(steps=1, batch_size=200, length=256, mask_probability=share)
+        step = replace(scale_lapt("paper", paper), steps=1, mode="all", mask_probability=share)
         sizes = [Shape(12, 768, 3072, tokens) for tokens in (32_770, 250_002)]
         cells += [flops(one, step, what="shape", vocabulary=one.vocab, head=positions) for one in sizes]
     return cells

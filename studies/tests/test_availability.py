@@ -116,9 +116,7 @@ def test_every_printed_table_says_what_of_it_scale_paper_computes():
         ("embedding-structure", "myv"): "2 4 9",
         ("unks-everywhere", "myv"): "3a 5a 5b 5c 5d 6 8",
         ("unks-everywhere", "wo"): "3a 5a 5b 5c 5d 6 8",
-        **{
-            ("unks-everywhere", code): "7" for code in ["cdo", "mi", "ilo", "gn", "bo", "km", "dv", "si"]
-        },
+        **{("unks-everywhere", code): "7" for code in ["cdo", "mi", "ilo", "gn", "bo", "km", "dv", "si"]},
         **{("wechsel", code): "7" for code in ["fr", "de", "zh", "sw"]},
     }
     told = states.set_index(["chapter", "table", "language"]).why

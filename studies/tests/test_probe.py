@@ -1,7 +1,5 @@
 """Linear probes of frozen states, beside states of one text at a time."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
