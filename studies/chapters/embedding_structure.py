@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
@@ -20,12 +20,14 @@ from studies.chapters.lesson import (
     source_shape,
     trained_seen,
 )
-from studies.data.hub_sources import cldr_code
+from studies.data.hub_sources import MODELS, cldr_code
 from studies.figures.charts import loss_curves
 from studies.figures.embeddings import group_map
-from studies.papers.cells import cost_cells, not_measured, paper_methods, source_gaussian, structure_cells
+from studies.papers.cells import not_measured, paper_methods, source_gaussian, structure_cells
+from studies.papers.costs import Shape, run_flops, shape_of
 from studies.papers.experiment import Target, Targets
 from studies.papers.printed import published
+from studies.papers.setups import scale_lapt, scale_vocab_size
 from studies.papers.store import Cell, cell_stamp
 from studies.records.findings import page_table, standing, what_we_see
 from studies.records.summaries import LEVEL, starts
@@ -36,6 +38,8 @@ from vocab_lit.text.corpus import data_path
 if TYPE_CHECKING:
     from IPython.display import Markdown
     from matplotlib.figure import Figure
+
+    from vocab_lit.training.settings import LaptConfig
 
 MINI_STEPS = 40  # of continued pretraining
 OURS = ", source Gaussian"  # behind a method's name: our rule for tokens that no rule of the paper covers
@@ -60,6 +64,10 @@ REAL_STARTS = {  # what `data/starts.csv` calls methods
 CLUSTER_MODELS = {"multilingual-e5-small": "multilingual-e5-small"} | REAL_MODELS
 PAGE_MODEL = "the small XLM-R"  # of scale `mini`
 SETUPS = {"": "off-the-shelf", "full": "FULL", "emb": "EMB"}  # what the paper calls our modes
+
+
+def _flops(shape: Shape, tokens: int, config: LaptConfig) -> dict[str, int]:
+    return {"flops": run_flops(replace(shape, vocab=tokens), config)}
 
 
 @dataclass
@@ -140,9 +148,22 @@ class StructureChapter(Lesson):
 
     @property
     def table_cells(self) -> list[Cell]:
-        "Declare the operations of trainings (Figure 4)."
-        shape = source_shape(self.scale, self.paper, self.model)
-        return cost_cells(self.scale, self.languages, shape, self.lapt_steps, self.vocab_size)
+        "Declare operations of trainings (Figure 4), and of a step of XLM-R by which logits it computes."
+        shape, key = source_shape(self.scale, self.paper, self.model), dict(scale=self.scale)
+        size = self.vocab_size or scale_vocab_size(self.scale, self.paper)
+        training = replace(scale_lapt(self.scale, self.paper, self.lapt_steps), mode="full")
+        cells = [
+            Cell(key | dict(what="flops", setting=code, vocabulary=name), partial(_flops, shape, tokens, training))
+            for code in self.languages
+            for name, tokens in {"full": shape.vocab, "reduced": size}.items()
+        ]
+        xlmr = shape_of(MODELS["XLM-R"])
+        for positions, share in {"every position": 1.0, "masked positions": 0.15}.items():
+            step = replace(scale_lapt("paper", self.paper), steps=1, mode="all", mask_probability=share)
+            for tokens in (32_770, xlmr.vocab):
+                named = key | dict(what="shape", vocabulary=tokens, head=positions)
+                cells.append(Cell(named, partial(_flops, xlmr, tokens, step)))
+        return cells
 
     def needs(self) -> Needs:
         "What the chapter trains and reads; nothing is loaded."

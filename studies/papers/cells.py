@@ -7,16 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from studies.data.availability import has_task
-from studies.data.hub_sources import MODELS, MONOLINGUAL
 from studies.data.presets import languages_by_kind
-from studies.models.probe import probe
 from studies.papers.adaptation import Adaptation
-from studies.papers.costs import OnTask, OnText, Shape, run_flops
+from studies.papers.costs import OnTask, OnText
 from studies.papers.experiment import EXTENSION, FOCUS_VOCABULARIES, Target
-from studies.papers.setups import scale_lapt, scale_models, scale_vocab_size
+from studies.papers.setups import scale_lapt, scale_vocab_size
 from studies.papers.store import Cell
 from studies.papers.transfer import ALL_LAYERS, FMT, LANGUAGE_ONLY, MBERT, METHODS, UNKS, WIRINGS, Method
 from vocab_lit.methods.focus import omp
@@ -172,33 +168,6 @@ def structure_cells(
     return cells
 
 
-def cost_cells(
-    scale: str,
-    languages: Sequence[str],
-    shape: Shape,  # of the source model
-    steps: int = 0,
-    vocab_size: int = 0,
-) -> list[Cell]:
-    "Embedding Structure: operations of the trainings (Figure 4), and of one step at the size of XLM-R."
-    paper = "embedding-structure"
-    config, size = scale_lapt(scale, paper, steps), vocab_size or scale_vocab_size(scale, paper)
-
-    def flops(shape, config, **key):
-        return Cell(key | dict(scale=scale), lambda: {"flops": run_flops(shape, config)})
-
-    vocabularies = {"full": shape.vocab, "reduced": size}
-    cells = [
-        flops(replace(shape, vocab=tokens), replace(config, mode="full"), what="flops", setting=code, vocabulary=name)
-        for code in languages
-        for name, tokens in vocabularies.items()
-    ]
-    for share, positions in {1.0: "every position", 0.15: "masked positions"}.items():
-        step = replace(scale_lapt("paper", paper), steps=1, mode="all", mask_probability=share)
-        sizes = [Shape(12, 768, 3072, tokens) for tokens in (32_770, 250_002)]
-        cells += [flops(one, step, what="shape", vocabulary=one.vocab, head=positions) for one in sizes]
-    return cells
-
-
 WECHSEL_STARTS = {
     "WECHSEL": dict(method="wechsel"),
     "TransInner": dict(method="normal", mode="transinner"),
@@ -212,7 +181,7 @@ WECHSEL_STARTS = {
     "WECHSEL, vectors of all text": dict(method="wechsel"),  # when the model has a part of it
 }
 THREE_STARTS = tuple(WECHSEL_STARTS)[:3]
-_OF_ALL_TEXT = "WECHSEL, vectors of all text"
+OF_ALL_TEXT = "WECHSEL, vectors of all text"
 FREEZING = tuple(WECHSEL_STARTS)[3:7]  # Figures 3 and 6
 SUBWORDS = tuple(WECHSEL_STARTS)[7:9]  # Tables 9 and 10
 LITTLE_TEXT: dict[str, int | str] = {"mini": 600, "paper": "little"}  # frames; the paper's have 0.1 to 0.4 GiB
@@ -223,7 +192,7 @@ AMOUNTS: dict[str, tuple[int | str, ...]] = {  # of text, in lines or by size: T
 NEIGHBOURS = {"FullRand": get_recipe("full-rand")} | {  # Table 8
     f"k = {k}, tau = {tau:g}": wechsel(k, tau) for k, tau in ((1, 1.0), (10, 0.1), (10, 1.0), (50, 0.1), (50, 1.0))
 }
-_TABLE_LANGUAGES = {  # of the tables that do not have all languages
+TABLE_LANGUAGES = {  # of the tables that do not have all languages
     "mini": dict(freezing="de", subwords="de sw", amounts="de fi ru sw tr zh", neighbours="de fi fr hu ru tr zh"),
     "paper": dict(freezing="de", amounts="fr", neighbours="de fr zh"),
 }
@@ -234,155 +203,6 @@ def scored_steps(
 ) -> tuple[int, ...]:
     "When WECHSEL fine-tunes RoBERTa: before its training, after a tenth of it, and at its end."
     return 0, max(1, steps // 10), steps
-
-
-def _course(target, language, start, seeds, scoring):
-    rows = target(language).along(seeds=seeds, **scoring, **WECHSEL_STARTS[start])
-    losses = [row["value"] for row in rows if row["metric"] == "loss"]
-    return [*rows, dict(metric="best loss", value=min(losses))]
-
-
-def wechsel_training(
-    scale: str,
-    kind: str,  # gpt2, roberta or low (little text)
-    steps: int = 0,  # of GPT-2 and RoBERTa with all text
-    vocab_size: int = 0,
-) -> OnText:
-    "How WECHSEL's models are trained."
-    size = vocab_size or scale_vocab_size(scale, "wechsel")
-    config = scale_lapt(scale, "wechsel-roberta" if kind == "roberta" else "wechsel-gpt2", steps)
-    if kind == "low":
-        config = scale_lapt(scale, "wechsel-gpt2-low-resource", 3 * steps if scale == "mini" else steps)
-    words = {
-        "gpt2": " of GPT-2",
-        "roberta": " of RoBERTa",
-        "low": " of GPT-2, with little text, at most",
-    }
-    return OnText(words[kind], config, size, model="roberta" if kind == "roberta" else "gpt2")
-
-
-def course_cells(
-    target: Make,
-    model: str,  # gpt2 or roberta
-    languages: Iterable[str],
-    starts: Iterable[str],  # of WECHSEL_STARTS
-    scale: str,
-    seeds: int,  # fine-tunings
-    training: OnText,
-    lines: int | str = 0,  # of text, or its size; 0: all
-    **scoring: Sequence,  # at (steps) and tasks, where tasks are scored
-) -> list[Cell]:
-    "Losses along the training, and task scores at some of its steps."
-    key = dict(what="course", model=model, lines=lines, scale=scale) | (dict(seeds=seeds) if scoring else {})
-    tuned = _tuned(scoring.get("tasks", ()), seeds * len(scoring.get("at", ())), model)
-    return [
-        Cell(
-            key | dict(language=code, method=start),
-            partial(_course, target, code, start, seeds, scoring),
-            (training, *tuned),
-        )
-        for code in languages
-        for start in starts
-    ]
-
-
-def wechsel_cells(
-    made: Mapping[str, Make],  # gpt2, roberta or both
-    scale: str,
-    language: str,
-    medium: Sequence[str],  # languages of the tables
-    low: Sequence[str],  # those with little text
-    tasks: Sequence[str],
-    seeds: int,  # fine-tunings
-    steps: int = 0,
-    vocab_size: int = 0,
-    low_resource: Make = not_measured,
-    baseline: Callable = not_measured,  # of a language and a model
-) -> Cells:
-    "WECHSEL: courses of GPT-2 and RoBERTa, scores on the way, and models that they are compared with."
-    mini, paper, cells = scale == "mini", scale == "paper", {}
-    languages = list(dict.fromkeys([*medium, language]))
-    trained = partial(wechsel_training, scale, steps=steps, vocab_size=vocab_size)
-    courses = partial(course_cells, scale=scale, seeds=seeds)
-    other_tasks = [t for t in tasks if t == "ner" or not mini]
-    if "gpt2" in made:
-        cells["gpt2"] = courses(made["gpt2"], "gpt2", languages, THREE_STARTS, training=trained("gpt2"))
-        lines = LITTLE_TEXT.get(scale, 0)
-        cells["low"] = courses(low_resource, "gpt2", low, THREE_STARTS, training=trained("low"), lines=lines)
-    if "roberta" in made:
-        training = trained("roberta")
-        tasks, at = list(tasks), scored_steps(training.config.steps)
-        roberta = partial(courses, made["roberta"], "roberta", training=training, at=at)
-        cells["roberta"] = roberta(languages, THREE_STARTS, tasks=tasks)
-        models = (
-            [] if scale == "custom" else [(code, "XLM-R_Base", scale_models("focus")[not mini]) for code in languages]
-        )
-        if paper:
-            models += [
-                (code, MONOLINGUAL[code], MODELS[MONOLINGUAL[code]]) for code in languages if code in MONOLINGUAL
-            ]
-        key = dict(what="baseline", scale=scale, seeds=seeds)
-        cells["baselines"] = [
-            Cell(
-                key | dict(language=code, method=name),
-                partial(baseline, code, model),
-                _tuned(other_tasks, seeds, "roberta"),
-            )
-            for code, name, model in models
-        ]
-    return cells
-
-
-def _probed(made, tasks, language, recipe):
-    found = {}
-    if "roberta" in made:
-        target = made["roberta"](language)
-        model = target.transplant(recipe).model
-        for task in (task for task in tasks if target.setup.knows(task, language)):
-            train, _, test = target.setup.splits(task, language)
-            found[f"{task.upper()} probe"] = 100 * probe(model, target.tokenizer, train, test)
-    if "gpt2" in made:
-        target = made["gpt2"](language)
-        found["perplexity"] = float(np.exp(target.loss(target.transplant(recipe).model)))
-    return found
-
-
-def wechsel_table_cells(
-    made: Mapping[str, Make],  # gpt2, roberta or both
-    scale: str,
-    languages: Sequence[str],
-    tasks: Sequence[str],
-    seeds: int,  # fine-tunings
-    steps: int = 0,
-    vocab_size: int = 0,
-    part: Callable[..., Target] = not_measured,  # of an amount of text, whether word vectors are of all, a language
-) -> list[Cell]:
-    "WECHSEL: frozen layers, vectors of subwords, amounts of text and numbers of neighbours."
-
-    def chosen(table):
-        codes = _TABLE_LANGUAGES.get(scale, {}).get(table)
-        return [code for code in languages if codes is None or code in codes.split()]
-
-    trained = partial(wechsel_training, scale, steps=steps, vocab_size=vocab_size)
-    courses = partial(course_cells, scale=scale, seeds=seeds)
-    cells, tuned = [], [task for task in tasks if task == "ner" or scale != "mini"]
-    if "gpt2" in made:
-        gpt2 = partial(courses, made["gpt2"], "gpt2", training=trained("gpt2"))
-        cells += gpt2(chosen("freezing"), FREEZING) + gpt2(chosen("subwords"), SUBWORDS)
-        amounts = [(amount, name) for amount in AMOUNTS.get(scale, ()) for name in (*THREE_STARTS, _OF_ALL_TEXT)]
-        for amount, name in amounts:
-            cut = partial(part, amount, name == _OF_ALL_TEXT)
-            cells += courses(cut, "gpt2", chosen("amounts"), [name], training=trained("low"), lines=amount)
-    if "roberta" in made and tuned:
-        training = trained("roberta")
-        scoring = dict(tasks=tuned, at=scored_steps(training.config.steps))
-        cells += courses(made["roberta"], "roberta", chosen("subwords"), SUBWORDS, training=training, **scoring)
-    probes = [task for task in tasks if task == "nli"] + ["pos"] * (scale != "custom")
-    return cells + [
-        Cell(dict(what="grid", language=code, method=name, scale=scale), partial(_probed, made, probes, code, recipe))
-        for code in chosen("neighbours")
-        for name, recipe in NEIGHBOURS.items()
-    ]
 
 
 COMPARED = {
