@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -28,9 +29,11 @@ from studies.data.presets import data_set
 from studies.figures.charts import loss_curves
 from studies.figures.embeddings import show_mixture
 from studies.papers.adaptation import Adaptation
-from studies.papers.cells import focus_cells
-from studies.papers.experiment import Target, Targets, focus_methods
+from studies.papers.cells import fine_tunings
+from studies.papers.costs import OnText
+from studies.papers.experiment import EXTENSION, FOCUS_VOCABULARIES, Target, Targets, focus_methods
 from studies.papers.printed import published, unstack_in_order
+from studies.papers.setups import scale_lapt, scale_vocab_size
 from studies.papers.store import Cell, cell_stamp
 from studies.records.findings import page_table, standing, what_we_see
 from studies.records.summaries import LEVEL, STUDY, rows_of, starts
@@ -161,11 +164,32 @@ class FocusChapter(Lesson):
         "The tasks for which there are data."
         return tasks_with_data("focus", self.scale, self.language, self.tasks.split(), self.files)
 
+    def _follow(self, way: Adaptation, seed: int, tasks: Sequence[str]) -> list[dict[str, Any]]:
+        return self.targets(self.language, seed).follow(way, seed, tasks, self.task_seeds)
+
+    def _curve(self, name: str, way: Adaptation, seed: int) -> Cell:
+        "Declare the losses of a method in training, and its task scores."
+        config, size = scale_lapt(self.scale, self.paper, self.steps), self.vocab_size or scale_vocab_size(self.scale)
+        sizes = {"new": dict(vocab=size), "extended": dict(added=round(EXTENSION * size))}
+        words = f", {FOCUS_VOCABULARIES[way.vocabulary]} vocabulary" + ", two stages" * (way.mode == "two-stage")
+        training = OnText(words, replace(config, mode=way.mode or "all"), **sizes.get(way.vocabulary, {}))
+        # tasks after the first seed's training alone; what the paper does not train on the first task alone
+        tasks = () if seed else tuple(self.asked_tasks if way.printed else self.asked_tasks[:1])
+        key = dict(
+            what="curve", language=self.language, method=name, seed=seed, scale=self.scale, tasks=" ".join(tasks)
+        )
+        trains = (training,) if way.mode else ()
+        return Cell(key, partial(self._follow, way, seed, tasks), trains + fine_tunings(tasks, self.task_seeds))
+
     @property
     def cells(self) -> list[Cell]:
         "Declare losses before training, losses in training and task scores."
-        asked = (self.asked_tasks, self.seeds, self.task_seeds, self.steps, self.vocab_size)
-        curves = focus_cells(self.targets, self.scale, self.language, self.ways(self.language), *asked)
+        curves = [
+            self._curve(name, way, seed)
+            for seed in range(self.seeds)
+            for name, way in self.ways(self.language).items()
+            if not seed or way.vocabulary == "new"
+        ]
         starts = [
             Cell(
                 dict(what="loss", language=code, method=name, seed=seed, scale=self.scale),

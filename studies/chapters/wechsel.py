@@ -37,9 +37,10 @@ from studies.papers.cells import (
     TABLE_LANGUAGES,
     THREE_STARTS,
     WECHSEL_STARTS,
+    fine_tunings,
     scored_steps,
 )
-from studies.papers.costs import OnTask, OnText
+from studies.papers.costs import OnText
 from studies.papers.experiment import PartOfText, Target, Targets
 from studies.papers.printed import published
 from studies.papers.setups import scale_lapt, scale_models, scale_vocab_size
@@ -203,7 +204,7 @@ class WechselChapter(Lesson):
         if model == "roberta":
             key |= dict(seeds=self.seeds)
         scoring = dict(at=at, tasks=list(tasks)) if tasks else {}
-        tuned = [OnTask(task, model=model) for task in tasks] * (self.seeds * len(at))
+        tuned = fine_tunings(tasks, self.seeds * len(at), model)
         measure = partial(self._course, target or self.targets[model])
         return [
             Cell(key | dict(language=code, method=start), partial(measure, code, start, scoring), (training, *tuned))
@@ -228,7 +229,7 @@ class WechselChapter(Lesson):
             return cells
         cells += self._courses("roberta", self.languages, THREE_STARTS, tasks=self.tasks)
         key = dict(what="baseline", scale=self.scale, seeds=self.seeds)
-        tuned = tuple(OnTask(task, model="roberta") for task in self.other_tasks) * self.seeds
+        tuned = fine_tunings(self.other_tasks, self.seeds, "roberta")
         for code in self.languages if self.scale != "custom" else ():
             models = {MULTILINGUAL: scale_models("focus")[self.scale == "paper"]}
             if self.scale == "paper" and code in MONOLINGUAL:

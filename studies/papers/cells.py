@@ -7,11 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from studies.data.availability import has_task
 from studies.data.presets import languages_by_kind
-from studies.papers.adaptation import Adaptation
 from studies.papers.costs import OnTask, OnText
-from studies.papers.experiment import EXTENSION, FOCUS_VOCABULARIES, Target
 from studies.papers.setups import scale_lapt, scale_vocab_size
 from studies.papers.store import Cell
 from studies.papers.transfer import ALL_LAYERS, FMT, LANGUAGE_ONLY, MBERT, METHODS, UNKS, WIRINGS, Method
@@ -21,7 +18,6 @@ from vocab_lit.methods.reinit import reinit
 from vocab_lit.methods.wechsel import wechsel
 
 Cells = dict[str, list[Cell]]  # by the part of a chapter that shows them
-Make = Callable[..., Target]  # of a language and a seed, as `Targets`
 
 
 def not_measured(*_: object) -> list[dict]:
@@ -43,129 +39,18 @@ def paper_methods(
     return {name: reinit(fallback=fallback, **form).name for name, form in forms.items()} | {"FOCUS+IDENT": "focus"}
 
 
-def _tuned(tasks: Iterable[str], times: int, model: str = "") -> tuple[OnTask, ...]:
+def fine_tunings(tasks: Iterable[str], times: int, model: str = "") -> tuple[OnTask, ...]:
+    "Declare so many fine-tunings in each task."
     return tuple(OnTask(task.partition(":")[0], model=model) for task in tasks) * times
 
 
-def _followed(target, language, way, seed, tasks, task_seeds):
-    return target(language, seed).follow(way, seed, tasks, task_seeds)
-
-
-def focus_cells(
-    target: Make,
-    scale: str,
-    language: str,
-    ways: Mapping[str, Adaptation],
-    tasks: Sequence[str],
-    seeds: int,
-    task_seeds: int,  # fine-tunings of each model
-    steps: int = 0,
-    vocab_size: int = 0,
-) -> list[Cell]:
-    "FOCUS: the losses of each way, and its task scores."
-    config, size = scale_lapt(scale, "focus", steps), vocab_size or scale_vocab_size(scale)
-    sizes = {"new": dict(vocab=size), "extended": dict(added=round(EXTENSION * size))}
-
-    def trained(vocabulary, mode="all"):
-        words = f", {FOCUS_VOCABULARIES[vocabulary]} vocabulary" + ", two stages" * (mode == "two-stage")
-        return OnText(words, replace(config, mode=mode), **sizes.get(vocabulary, {}))
-
-    def curve(name, way, seed):
-        # tasks after the first seed's training alone; what the paper does not train on the first task alone
-        of_way = tasks if way.printed else tasks[:1]
-        scored = () if seed else tuple(of_way)
-        key = dict(what="curve", language=language, method=name, seed=seed, scale=scale, tasks=" ".join(scored))
-        trains = (trained(way.vocabulary, way.mode),) if way.mode else ()
-        measure = partial(_followed, target, language, way, seed, scored, task_seeds)
-        return Cell(key, measure, trains + _tuned(scored, task_seeds))
-
-    return [
-        curve(name, way, seed)
-        for seed in range(seeds)
-        for name, way in ways.items()
-        if not seed or way.vocabulary == "new"
-    ]
-
-
 FEW_RULES = ("RANDOM", "SCRIPT+POSN+IDENT", "FOCUS+IDENT")  # for what at mini is not computed with all methods
-_FEW_OF_OURS = ("RANDOM", "IDENT", "SCRIPT+POSN+IDENT")
 
 
 def source_gaussian() -> dict[str, str]:  # by name
     "Our own rule: what no rule of the paper covers is sampled from the Gaussian of the source embeddings."
     methods = paper_methods("source")
     return {f"{name}, source Gaussian": recipe for name, recipe in methods.items() if recipe != "focus"}
-
-
-def _structure_grid(scale, whole) -> list[tuple[str, str, str]]:  # name, recipe and mode of each model
-    methods, ours, frozen = paper_methods(), source_gaussian(), paper_methods()
-    if scale == "mini":
-        ours = {name: recipe for name, recipe in ours.items() if name.split(",")[0] in _FEW_OF_OURS}
-        frozen = methods if whole else FEW_RULES
-    grid = [("full vocabulary", "", ""), ("full vocabulary", "", "full")]
-    grid += [(name, recipe, "full") for name, recipe in (methods | ours).items()]
-    return grid + [(name, methods[name], "emb") for name in frozen]
-
-
-def _scored(target, setting, recipe, mode, languages, tasks, seeds):
-    return target(setting).scores(recipe, mode, languages=languages, tasks=tasks, seeds=seeds)
-
-
-def _along(target, language, recipe):
-    return target(language).along(recipe)
-
-
-def structure_cells(
-    target: Make,
-    scale: str,
-    languages: Sequence[str],
-    first: str,  # at mini, the language with all methods where embeddings alone learn
-    groups: Sequence[str],  # of languages that share a model, each with plus signs
-    syntax: Sequence[str],  # constructed languages
-    tasks: Mapping[str, str],  # and the names of data sets
-    seeds: int,  # fine-tunings
-    steps: int = 0,
-    vocab_size: int = 0,
-    small: Make = not_measured,  # of constructed languages
-    longer: Make = not_measured,  # with three times the steps
-) -> Cells:
-    "Embedding Structure: scores by method and mode, of single languages and of groups, and a longer training."
-    paper, mini, methods = "embedding-structure", scale == "mini", paper_methods()
-    config, size = scale_lapt(scale, paper, steps), vocab_size or scale_vocab_size(scale, paper)
-
-    def trained(recipe, mode, times=1):
-        words = f", {mode}" + ", source vocabulary" * (not recipe) + ", three times as long" * (times > 1)
-        return OnText(words, replace(config, mode=mode, steps=times * config.steps), size * bool(recipe))
-
-    def scores(setting, grid, made=target, tasks=tasks, targets=()):
-        codes = targets or setting.split("+")
-        tuned = [t for code in codes for t, name in tasks.items() if scale != "paper" or has_task(t, code, name)]
-        for name, recipe, mode in grid:
-            key = dict(what="scores", setting=setting, method=name, recipe=recipe, mode=mode, seeds=seeds, scale=scale)
-            measure = partial(_scored, made, setting, recipe, mode, targets, list(tasks), seeds)
-            yield Cell(key, measure, ((trained(recipe, mode),) if mode else ()) + _tuned(tuned, seeds))
-
-    grids = {code: _structure_grid(scale, code == first) for code in (*languages, first)}
-    cells = {"languages": [cell for code in languages for cell in scores(code, grids[code])]}
-    several = grids[first][1:]  # all but off-the-shelf
-    if mini:
-        wanted = [*FEW_RULES, "SCRIPT+POSN+IDENT, source Gaussian"]
-        several = [model for model in several if model[2] == "full" and model[0] in wanted]
-        source = [grids[first][1]]
-        of_syntax = [cell for code in syntax for cell in scores(code, source + several, small, {"pos": ""})]
-        key, two = dict(setting=first, scale=scale), ("RANDOM", "SCRIPT+POSN+IDENT")
-        cells["syntax"] = of_syntax
-        cells["longer"] = [
-            Cell(
-                key | dict(what="longer", method=name),
-                partial(_along, longer, first, methods[name]),
-                (trained("any", "full", 3),),
-            )
-            for name in two
-        ]
-    of_groups = {group: group.split("+")[-2:] if mini else group.split("+") for group in groups}
-    cells["groups"] = [cell for group, codes in of_groups.items() for cell in scores(group, several, targets=codes)]
-    return cells
 
 
 WECHSEL_STARTS = {
@@ -291,7 +176,7 @@ def compare_cells(
         start, learns = ways[name]
         made = (auxiliary(code, seed),) if start and starts[start][1] == "auxiliary" else ()
         key = dict(what="way", language=code, method=name, seed=seed, scale=scale)
-        trains = (texts["" if start else learns], *made, *_tuned(tasks[code], 1))
+        trains = (texts["" if start else learns], *made, *fine_tunings(tasks[code], 1))
         return Cell(key, partial(trained_on, code, name, tasks[code], seed), trains)
 
     in_seeds = [(code, name, seed) for seed in range(seeds) for code in tasks for name in ways]
