@@ -21,15 +21,15 @@ def paper_tables(
     return PaperTables(paper, study_rows(paper) if scale == "mini" else fresh_rows(records, paper), scale)
 
 
-def overview(tables: PaperTables) -> pd.DataFrame:  # columns: exhibit, title, numbers, same order
+def overview(tables: PaperTables) -> pd.DataFrame:  # columns: exhibit, title, numbers, same order, dates
     "Return what stands beside each table and figure of the paper, and in how many pairs of rows the order is the same."
     rows = []
     for name, exhibit in tables.exhibits.items():
         agreement = tables.agreement(exhibit)
-        is_ours = bool(exhibit.ours or exhibit.kind == "presets")
-        if exhibit.ours and exhibit.paper_only:
-            is_ours = "ours" in tables.sides(exhibit)
+        days = tables.dates(exhibit)
+        is_ours = bool(days or exhibit.kind == "presets" or (exhibit.ours and not exhibit.paper_only))
         beside = [OURS] * is_ours + [REAL] * bool(exhibit.real)
         same = f"{agreement.same} of {agreement.pairs}" if agreement and agreement.pairs else ""
-        rows.append((name, exhibit.title, " and ".join(beside) or ONLY_PAPER, same))
-    return pd.DataFrame(rows, columns=["", "what it shows", "beside the paper's numbers", "pairs of rows in its order"])
+        rows.append((name, exhibit.title, " and ".join(beside) or ONLY_PAPER, same, days))
+    columns = ["", "what it shows", "beside the paper's numbers", "pairs of rows in its order", "ours recorded"]
+    return pd.DataFrame(rows, columns=columns)

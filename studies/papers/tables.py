@@ -172,12 +172,6 @@ class PaperTables:
         "All numbers that the paper prints."
         return published(self.paper)
 
-    @property
-    def dates(self) -> str:
-        "The days on which the records were made."
-        days = sorted(set(self.records.get("date", pd.Series(dtype=str))))
-        return " to ".join(dict.fromkeys([days[0], days[-1]])) if days else "another run"
-
     def _source(self, numbers: Numbers) -> pd.DataFrame:
         if numbers.computed:
             return COMPUTED[numbers.computed]()
@@ -195,6 +189,14 @@ class PaperTables:
         for model, numbers in exhibit.real.items():
             found[model] = numbers.select(self._source(numbers))
         return {side: rows for side, rows in found.items() if len(rows)}
+
+    def dates(self, exhibit: Exhibit) -> str:  # "": no number is from the recorded study
+        "Return the day on which our numbers were recorded, or the first and the last."
+        numbers = exhibit.ours
+        if not numbers or numbers.computed or numbers.file:
+            return ""
+        days = sorted(set(numbers.at(self.scale).select(self._source(numbers)).get("date", [])))
+        return " to ".join(dict.fromkeys([days[0], days[-1]])) if days else ""
 
     def long(self, exhibit: Exhibit) -> pd.DataFrame:  # columns side, row, column (tuples), seed, value and std
         "A row for each number of a table."
@@ -295,6 +297,8 @@ class PaperTables:
         exhibit = self.exhibits[name]
         sides = self.sides(exhibit)
         only = f"**Scale paper only.** {exhibit.paper_only}" if exhibit.paper_only and "ours" not in sides else ""
-        texts = [text for text in (self.sentence(exhibit), exhibit.note, only) if text]
+        days = self.dates(exhibit)
+        changed = f"Ours were recorded from {days}; the library has changed in between." if " " in days else ""
+        texts = [text for text in (self.sentence(exhibit), exhibit.note, changed, only) if text]
         shown = [getattr(self, exhibit.kind)(exhibit)] if exhibit.kind == "presets" or sides else []
         return [*shown, *([Markdown("\n\n".join(texts))] if texts else [])]

@@ -4,6 +4,7 @@ import json
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -120,6 +121,19 @@ def test_the_sentence_depends_on_the_agreement(tables):
     assert tables["focus"].sentence(exhibit).startswith("Ours have the paper's order in 9 of 10")
     records = tables["focus"].records.assign(value=-tables["focus"].records.value)
     assert "only 1 of 10" in PaperTables("focus", records).sentence(exhibit)
+
+
+def test_a_table_says_on_which_days_its_numbers_were_recorded(tables):
+    records = tables["wechsel"].records
+    exhibit = tables["wechsel"].exhibits["Table 8"]
+    of_table = records.what == "grid"
+    for days, said in (("2020-01-01", "2020-01-01"), (["2020-02-01", "2020-01-01"], "2020-01-01 to 2020-02-01")):
+        dates = records.date.where(~of_table, pd.Series(np.resize(days, len(records)), records.index))
+        dated = PaperTables("wechsel", records.assign(date=dates))
+        assert dated.dates(exhibit) == said
+        texts = "".join(shown.data for shown in dated.show("Table 8") if hasattr(shown, "data"))
+        assert ("recorded from 2020-01-01 to 2020-02-01" in texts) == (" to " in said)
+    assert tables["wechsel"].dates(tables["wechsel"].exhibits["Table 1"]) == ""
 
 
 def test_the_library_adds_as_many_weights_as_mad_x_prints():
