@@ -45,11 +45,16 @@ class Numbers(BaseModel):
     value: str = "value"  # the column of the numbers
     where: dict[str, str | list[str]] = {}  # by column, the values that a number must have
     columns: dict[str, str] = {}  # by column of the paper's table, that of the records
+    where_paper: dict[str, str | list[str]] = {}  # at scale paper, in place of some of these
     # by column of the records: the values that are shown, in order, with what the paper calls each in which columns
     names: dict[str, list[str] | dict[str, str | dict[str, str]]] = {}
     fixed: dict[str, str] = {}  # by column of the paper's table, what it holds for all numbers
     minus: dict[str, str] = {}  # by column, what those that are subtracted have
     transform: Literal["", "exp", "percent"] = ""  # from the records' unit to the paper's
+
+    def at(self, scale: str) -> Numbers:
+        "Return these numbers at a scale."
+        return self.model_copy(update=dict(where=self.where | self.where_paper)) if scale == "paper" else self
 
     def select(self, rows: pd.DataFrame) -> pd.DataFrame:
         "Return the rows that are meant under the paper's names; `KeyError` for a column that the records lack."
@@ -104,7 +109,6 @@ class Exhibit(BaseModel):
     note: str = ""  # what has to be known to compare
     mini: str = ""  # the same, at scale mini
     paper_only: str = ""  # why scale mini has no numbers for it
-    no_cell: str = ""  # what of it no cell computes; its records are those of an earlier chapter
     labels: dict[str, str] = {}  # of the axes x and y
     logarithmic: bool = False
 
@@ -173,12 +177,6 @@ class PaperTables:
         "All numbers that the paper prints."
         return published(self.paper)
 
-    @property
-    def dates(self) -> str:
-        "The days on which the records were made."
-        days = sorted(set(self.records.get("date", pd.Series(dtype=str))))
-        return " to ".join(dict.fromkeys([days[0], days[-1]])) if days else "another run"
-
     def _source(self, numbers: Numbers) -> pd.DataFrame:
         if numbers.computed:
             return COMPUTED[numbers.computed]()
@@ -194,7 +192,7 @@ class PaperTables:
         if exhibit.printed:
             found["paper"] = exhibit.printed.select(self.printed).assign(seed=0)
         if exhibit.ours:
-            found["ours"] = exhibit.ours.select(self._source(exhibit.ours))
+            found["ours"] = exhibit.ours.at(self.scale).select(self._source(exhibit.ours))
         for model, numbers in exhibit.real.items():
             found[model] = numbers.select(self._source(numbers))
         found = {side: rows for side, rows in found.items() if len(rows)}
@@ -204,6 +202,14 @@ class PaperTables:
 
     def _has_other_axis(self, exhibit: Exhibit) -> bool:
         return exhibit.across is None or len(exhibit.across.select(self._source(exhibit.across))) > 0
+
+    def dates(self, exhibit: Exhibit) -> str:  # "": no number is from the recorded study
+        "Return the day on which our numbers were recorded, or the first and the last."
+        numbers = exhibit.ours
+        if not numbers or numbers.computed or numbers.file:
+            return ""
+        days = sorted(set(numbers.at(self.scale).select(self._source(numbers)).get("date", [])))
+        return " to ".join(dict.fromkeys([days[0], days[-1]])) if days else ""
 
     def long(self, exhibit: Exhibit) -> pd.DataFrame:  # columns side, row, column (tuples), seed, value and std
         "A row for each number of a table."
@@ -302,13 +308,13 @@ class PaperTables:
         from IPython.display import Markdown
 
         exhibit = self.exhibits[name]
-        texts = [self.sentence(exhibit), exhibit.note]
+        sides, texts = self.sides(exhibit), [self.sentence(exhibit), exhibit.note]
         if self.scale == "mini":
-            only = f"**Scale paper only.** {exhibit.paper_only}" if exhibit.paper_only else ""
-            old = f"**Recorded earlier.** No cell of the chapter computes {exhibit.no_cell} now; ours are from {self.dates}."
-            texts += [exhibit.mini, old if exhibit.no_cell else "", only]
+            days = self.dates(exhibit)
+            texts += [exhibit.mini]
+            texts += [f"Ours were recorded from {days}; the library has changed in between."] if " " in days else []
+            texts += [f"**Scale paper only.** {exhibit.paper_only}"] if exhibit.paper_only else []
+        shown = [getattr(self, exhibit.kind)(exhibit)] if exhibit.kind == "presets" or sides else []
+        texts += [] if shown or exhibit.paper_only else [_NOT_RECORDED]
         texts = [text for text in texts if text]
-        shown = [getattr(self, exhibit.kind)(exhibit)] if exhibit.kind == "presets" or self.sides(exhibit) else []
-        if not shown and not exhibit.paper_only:
-            texts = [*texts, _NOT_RECORDED]
         return [*shown, *([Markdown("\n\n".join(texts))] if texts else [])]
