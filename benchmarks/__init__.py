@@ -18,7 +18,7 @@ A part is one file with a `PART`, whose name is in `parts.py`:
         for n in sizes:
             yield Case(f"{n:,} words", dict(n=n), n)
 
-    PART = Part("upper", "capitals", 1, "words", {"vocab_lit": upper}, upper_cases, sizes=(1, 2, 3, 4), tiny=(1,))
+    PART = Part("upper", "capitals", 1, "words", {"vocab_lit": upper}, upper_cases, Sizes((1, 2, 3, 4), tiny=(1,)))
 
 A peer is a function in `peers.py` that does the same work with another package, and an entry of `PEERS` with what pip
 installs for it; the parts that it belongs to name it in `peers`. It runs in an environment of its own, so `peers.py`

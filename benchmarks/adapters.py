@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.claims import Claim, ratio
-from benchmarks.runner import Case, Part, as_sides
+from benchmarks.runner import Case, Part, Sizes, as_sides
 from testkit.made import TINY
 from testkit.peers import adapter_batch, train_steps
 from testkit.process import Meter
@@ -112,9 +112,7 @@ PART = Part(
     "blocks of 128 tokens",
     as_sides(adapters, "vocab_lit", "all positions"),
     adapters_cases,
-    sizes=(1, 2, 4, 8),
-    main=(8,),
-    tiny=(4,),
+    sizes=Sizes((1, 2, 4, 8), main=(8,), tiny=(4,)),
     peers=("adapters",),
     claims=CLAIMS,
     facts=dict(gflop="GFLOP of a step", below_gflop="before what learns", trained="weights that learn"),

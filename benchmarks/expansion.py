@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.claims import Claim, grows
-from benchmarks.runner import Case, Part, as_sides
+from benchmarks.runner import Case, Part, Sizes, as_sides
 from testkit.made import write_zipf_text
 from testkit.process import Meter
 
@@ -90,9 +90,7 @@ PART = Part(
     "MB of text",
     as_sides(expansion, "vocab_lit", "auxiliary", "trainer"),
     expansion_cases,
-    sizes=(1, 3, 10, 50),
-    main=(10,),
-    tiny=(0.05,),
+    sizes=Sizes((1, 3, 10, 50), main=(10,), tiny=(0.05,)),
     claims=(
         Claim(
             "tokens per word, vocab_lit / auxiliary, 10 MB",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.claims import Claim, Runs, Value, grows, medians
-from benchmarks.runner import Case, Part, as_sides
+from benchmarks.runner import Case, Part, Sizes, as_sides
 from testkit.made import random_tokenizers
 from testkit.process import Meter, memory_mb
 from vocab_lit.text.corpus import data_path
@@ -204,9 +204,7 @@ PART = Part(
     "tokens in the vocabulary",
     as_sides(feed, "vocab_lit", "transformers", "tokenizer"),
     feed_cases,
-    sizes=(8000, 50_265, 119_547, 250_002),
-    main=(8000, 250_002),
-    tiny=(200,),
+    sizes=Sizes((8000, 50_265, 119_547, 250_002), main=(8000, 250_002), tiny=(200,)),
     claims=CLAIMS,
     facts=FACTS | {f"{stage}_us": f"{stage}, us a block" for stage in STAGES},
     takes_models=True,

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.claims import Claim, checks, grows, ratio
-from benchmarks.runner import Case, Part
+from benchmarks.runner import Case, Part, Sizes
 from testkit.made import random_tokenizers, write_case, write_fasttext
 from testkit.peers import open_case
 from testkit.process import Meter
@@ -112,9 +112,7 @@ PART = Part(
     "new tokens",
     {"vocab_lit": focus},
     focus_cases,
-    sizes=(2500, 5000, 10_000, 20_000),
-    main=(20_000,),
-    tiny=(120, 240),
+    sizes=Sizes((2500, 5000, 10_000, 20_000), main=(20_000,), tiny=(120, 240)),
     peers=("deepfocus",),
     claims=CLAIMS,
     compare=compare_rows,

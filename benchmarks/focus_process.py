@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.claims import Claim, checks, extreme
 from benchmarks.focus import copied_ids, write_vectors
-from benchmarks.runner import Case, Part
+from benchmarks.runner import Case, Part, Sizes
 from testkit.made import TINY, random_tokenizers, write_zipf_text
 from testkit.process import Meter
 
@@ -129,8 +129,7 @@ PART = Part(
     "new tokens",
     {"vocab_lit": focus_process},
     process_cases,
-    sizes=(20_000,),
-    tiny=(120,),
+    sizes=Sizes((20_000,), tiny=(120,)),
     peers=("deepfocus",),
     claims=CLAIMS,
     compare=compare_saved,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.claims import Claim, ratio
-from benchmarks.runner import Case, Part, as_sides
+from benchmarks.runner import Case, Part, Sizes, as_sides
 from testkit.made import TINY
 from testkit.process import Meter
 
@@ -155,9 +155,7 @@ PART = Part(
     "tokens in the vocabulary",
     as_sides(lapt, "vocab_lit", "plain", "no head"),
     lapt_cases,
-    sizes=(32_000, 64_000, 128_000, 250_002),
-    main=(32_000, 250_002),
-    tiny=(300,),
+    sizes=Sizes((32_000, 64_000, 128_000, 250_002), main=(32_000, 250_002), tiny=(300,)),
     claims=CLAIMS,
     facts=dict(tokens_per_cpu_second="tokens per CPU-second", loss="loss of the first step"),
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.claims import Claim, ratio
-from benchmarks.runner import Case, Part, as_sides
+from benchmarks.runner import Case, Part, Sizes, as_sides
 from testkit.made import random_tokenizers, write_fasttext
 from testkit.process import Meter
 
@@ -87,9 +87,7 @@ PART = Part(
     "words or tokens",
     as_sides(load, "vocab_lit", "gensim", "fasttext", "transformers"),
     load_cases,
-    sizes=(31_250, 62_500, 125_000, 250_000),
-    main=(250_000,),
-    tiny=(200,),
+    sizes=Sizes((31_250, 62_500, 125_000, 250_000), main=(250_000,), tiny=(200,)),
     claims=(
         _claim("gensim", "a .vec of 250,000 x 300", ".vec of 250,000 words"),
         _claim("fasttext", "a .bin of 250,000 x 300", ".bin of 250,000 words"),

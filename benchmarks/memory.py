@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.claims import Claim
-from benchmarks.runner import Case, Part
+from benchmarks.runner import Case, Part, Sizes
 from testkit.process import Meter
 from vocab_lit.text.corpus import data_path
 
@@ -52,9 +52,7 @@ PART = Part(
     "MB of text",
     {"vocab_lit": memory},
     memory_cases,
-    sizes=(5, 10, 20, 40),
-    main=(5, 40),
-    tiny=(0.02,),
+    sizes=Sizes((5, 10, 20, 40), main=(5, 40), tiny=(0.02,)),
     claims=(
         Claim(
             "peak memory with 40 MB of text / with 5 MB",

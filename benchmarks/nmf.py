@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.claims import Claim, ratio, values
-from benchmarks.runner import Case, Part, as_sides
+from benchmarks.runner import Case, Part, Sizes, as_sides
 from testkit.process import Meter
 
 
@@ -85,9 +85,7 @@ PART = Part(
     "tokens",
     as_sides(nmf, "vocab_lit", "hals", "printed"),
     nmf_cases,
-    sizes=(30_000, 60_000, 120_000, 250_000),
-    main=(30_000, 120_000, 250_000),
-    tiny=(400, 800),
+    sizes=Sizes((30_000, 60_000, 120_000, 250_000), main=(30_000, 120_000, 250_000), tiny=(400, 800)),
     claims=CLAIMS,
     facts=dict(step_seconds="seconds of a step", error="relative error"),
 )

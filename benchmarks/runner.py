@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
 from tqdm.auto import tqdm
 
@@ -33,6 +34,14 @@ class Case:
     sides: tuple[str, ...] = ()  # only these; empty: all of the part's
 
 
+class Sizes(NamedTuple):
+    "Sizes of the cases of a part."
+
+    curve: tuple[float, ...] = ()  # of growth
+    main: tuple[float, ...] = ()  # those that are measured in every round, for the claims
+    tiny: tuple[float, ...] = ()  # for a trial in seconds
+
+
 @dataclass(frozen=True)
 class Part:
     "One benchmark: what is compared, on which cases, and what it should reach."
@@ -44,9 +53,7 @@ class Part:
     own: dict[str, Side]  # the sides that run in this environment; the first is this package's
     # given a folder, sizes, whether all else is tiny (and models), writes the next case's inputs
     cases: Callable[..., Iterator[Case]]
-    sizes: tuple[float, ...] = ()  # of the curve of growth
-    main: tuple[float, ...] = ()  # those that are measured in every round, for the claims
-    tiny: tuple[float, ...] = ()  # sizes for a trial in seconds
+    sizes: Sizes = Sizes()
     peers: tuple[str, ...] = ()  # names in PEERS
     claims: tuple[Claim, ...] = ()
     compare: Callable[[Path], dict] | None = None  # of the results in a case's folder
@@ -112,7 +119,7 @@ def turns(
     part: Part, case: Case, rounds: int, sizes: Sequence[float], missing: Sequence[str] = ()
 ) -> list[tuple[int, str]]:  # (round, side)
     "Who runs when: ours, theirs, ours, theirs; `sizes` are measured, and packages of some sides are missing."
-    every_round = case.size is None or case.size in part.main or case.size == max(sizes)
+    every_round = case.size is None or case.size in part.sizes.main or case.size == max(sizes)
     n = rounds if every_round and not case.once else 1
     return [(turn, side) for turn in range(n) for side in case.sides or part.sides if side not in missing]
 
@@ -130,7 +137,7 @@ def run_part(
     "Measure one part."
     pythons = {peer: peer_python(peer, folder, install) for peer in part.peers}
     missing = [peer for peer, python in pythons.items() if not python]
-    sizes = part.tiny if small else tuple(size for size in part.sizes if size <= largest)
+    sizes = part.sizes.tiny if small else tuple(size for size in part.sizes.curve if size <= largest)
     given = dict(models=models) if models else {}
     given |= dict(texts=texts) if texts else {}
     runs, checks = [], {}

@@ -54,7 +54,7 @@ def side_table(name: str, record: dict) -> pd.DataFrame:  # a row for each case 
 
     runs, part = Runs(record), PARTS[name]
     groups = runs.table.groupby(["case", "side"], sort=False)
-    only_sized = part.compare and part.sizes  # of the small cases of a part that compares, only the results count
+    only_sized = part.compare and part.sizes.curve  # of the small cases of a part that compares, only the results count
     shown = [(key, t) for key, t in groups if not only_sized or t["size"].notna().any()]
     return pd.DataFrame([_side_row(runs, part.facts, *key, t) for key, t in shown])
 

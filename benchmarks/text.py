@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.claims import Claim, Value, grows
-from benchmarks.runner import Case, Part
+from benchmarks.runner import Case, Part, Sizes
 from testkit.made import write_zipf_text
 from testkit.process import Meter
 
@@ -73,8 +73,7 @@ PART = Part(
     "MB of text",
     {"vocab_lit": text_stage},
     text_cases,
-    sizes=(10, 30, 100, 1000),
-    tiny=(0.05,),
+    sizes=Sizes((10, 30, 100, 1000), tiny=(0.05,)),
     claims=CLAIMS,
     exact=True,
     named=True,

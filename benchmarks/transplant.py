@@ -14,7 +14,7 @@ from unittest.mock import patch
 import numpy as np
 
 from benchmarks.claims import Claim, values
-from benchmarks.runner import Case, Part, as_sides
+from benchmarks.runner import Case, Part, Sizes, as_sides
 from testkit.made import random_tokenizers
 from testkit.process import Meter
 
@@ -128,9 +128,7 @@ PART = Part(
     "dimensions",
     as_sides(transplant, "vocab_lit", "loaded"),
     transplant_cases,
-    sizes=(512, 1024, 2048, 4096),
-    main=(4096,),
-    tiny=(128,),
+    sizes=Sizes((512, 1024, 2048, 4096), main=(4096,), tiny=(128,)),
     claims=CLAIMS,
     facts=dict(tokens_mb="MB of embeddings and head", times="extra over these", digest="result"),
     exact=True,

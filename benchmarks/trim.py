@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.claims import Claim, Runs, checks, ratio
-from benchmarks.runner import Case, Part
+from benchmarks.runner import Case, Part, Sizes
 from testkit.made import LETTERS
 from testkit.peers import trimmed_facts
 from testkit.process import Meter
@@ -98,9 +98,7 @@ PART = Part(
     "tokens",
     {"vocab_lit": trimmed},
     trim_cases,
-    sizes=(31_250, 62_500, 125_000, 250_000),
-    main=(250_000,),
-    tiny=(400,),
+    sizes=Sizes((31_250, 62_500, 125_000, 250_000), main=(250_000,), tiny=(400,)),
     peers=PEER_NAMES,
     claims=CLAIMS,
     compare=compare_trimmed,

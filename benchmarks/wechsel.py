@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.claims import Claim, ratio
-from benchmarks.runner import Case, Part
+from benchmarks.runner import Case, Part, Sizes
 from testkit.made import random_tokenizers, write_case, write_fasttext
 from testkit.peers import open_case
 from testkit.process import Meter
@@ -181,9 +181,7 @@ PART = Part(
     "new tokens",
     {"vocab_lit": wechsel, "product": product},
     wechsel_cases,
-    sizes=(2500, 5000, 10_000, 20_000),
-    main=(20_000,),
-    tiny=(120,),
+    sizes=Sizes((2500, 5000, 10_000, 20_000), main=(20_000,), tiny=(120,)),
     peers=("wechsel",),
     claims=CLAIMS,
     compare=compare_neighbours,

@@ -18,17 +18,12 @@ TINY = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermed
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def random_words(n: int) -> list[str]:
-    "At most so many different words of eight letters."
-    letters = np.random.default_rng(0).choice(list(LETTERS), (n, 8))
-    return list(dict.fromkeys(map("".join, letters)))
-
-
 def random_tokenizers(n_old: int, n_new: int, shared: int) -> tuple[PreTrainedTokenizerFast, PreTrainedTokenizerFast]:
     "Source and target Unigram tokenizers of random words, with so many overlapping tokens."
     from testkit.toy_tokenizers import toy_tokenizer
 
-    words, end = random_words(n_old + n_new), n_old - 5  # five tokens are special
+    letters = np.random.default_rng(0).choice(list(LETTERS), (n_old + n_new, 8))
+    words, end = list(dict.fromkeys(map("".join, letters))), n_old - 5  # five tokens are special
     old, new = words[:end], words[end - shared : end - shared + n_new - 5]
     return toy_tokenizer("unigram", old), toy_tokenizer("unigram", new)
 

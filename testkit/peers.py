@@ -44,14 +44,9 @@ def deepfocus(meter: Meter, folder: str, whole: bool = False) -> None:
     vectors = fasttext.load_model(str(folder / "vectors.bin"))
     peer.load_target_token_embedding = lambda **options: vectors
     with meter:  # symbols as in the paper's Appendix B; the package's default leaves them out
-        made = peer.FOCUS(
-            target_tokenizer=new,
-            source_tokenizer=old,
-            source_embeddings=torch.from_numpy(embeddings),
-            fasttext_model_path="loaded",
-            match_symbols=True,
-            verbosity="silent",
-        )
+        tokenizers = dict(target_tokenizer=new, source_tokenizer=old)
+        given = dict(source_embeddings=torch.from_numpy(embeddings), fasttext_model_path="loaded")
+        made = peer.FOCUS(**tokenizers, **given, match_symbols=True, verbosity="silent")
     np.save(folder / "deepfocus.npy", made.numpy())
 
 
@@ -64,14 +59,9 @@ def _deepfocus_process(folder: Path) -> None:
     masked = "MaskedLM" in config["architectures"][0]
     source, target = (AutoTokenizer.from_pretrained(folder / name) for name in ("model", "new"))
     model = (AutoModelForMaskedLM if masked else AutoModelForCausalLM).from_pretrained(folder / "model")
-    made = FOCUS(
-        target_tokenizer=target,
-        source_tokenizer=source,
-        source_embeddings=model.get_input_embeddings().weight,
-        fasttext_model_path=str(folder / "vectors.bin"),
-        match_symbols=True,
-        verbosity="silent",
-    )
+    tokenizers = dict(target_tokenizer=target, source_tokenizer=source)
+    given = dict(source_embeddings=model.get_input_embeddings().weight, fasttext_model_path=str(folder / "vectors.bin"))
+    made = FOCUS(**tokenizers, **given, match_symbols=True, verbosity="silent")
     model.resize_token_embeddings(len(target))
     model.get_input_embeddings().weight.data = made
     model.save_pretrained(folder / "deepfocus")
@@ -235,15 +225,14 @@ class Peer:
     packages: tuple[str, ...]  # what pip installs
 
 
+OLD = ("transformers==4.57.6",)
 PEERS = {
     "deepfocus": Peer(deepfocus, ("deepfocus==1.0.1",)),  # the authors of FOCUS
     "wechsel": Peer(wechsel, ("wechsel==0.0.4",)),  # the authors of WECHSEL
     # tokensurgeon needs none of the packages whose old versions it asks for
     "mergekit": Peer(mergekit, ("--no-deps", "mergekit==0.1.4")),
-    "adapters": Peer(adapters, ("adapters==1.3.0", "transformers==4.57.6")),  # AdapterHub
-    "vocabtrimmer": Peer(
-        vocabtrimmer, ("vocabtrimmer==0.0.2", "transformers==4.57.6", "huggingface-hub<1", "datasets<5")
-    ),
+    "adapters": Peer(adapters, ("adapters==1.3.0", *OLD)),  # AdapterHub
+    "vocabtrimmer": Peer(vocabtrimmer, ("vocabtrimmer==0.0.2", *OLD, "huggingface-hub<1", "datasets<5")),
     "skeletoken": Peer(skeletoken, ("skeletoken==0.6.1",)),
 }
 

@@ -18,8 +18,8 @@ _INSPECT = {  # findings that `vocab-lit inspect` reports, with their records
 
 def _with_seeds(record: str) -> str:
     "A record with its number of seeds, if it has a column of them."
-    rows = rows_of(record) if ".csv" in record else ()
-    return f"{record} ({rows.seed.nunique()} seeds)" if "seed" in rows else record
+    rows = rows_of(record) if ".csv" in record else None
+    return record if rows is None or "seed" not in rows else f"{record} ({rows.seed.nunique()} seeds)"
 
 
 def _part(name: str, places: list[str], records: tuple[str, ...], text: str) -> str:

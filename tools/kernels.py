@@ -53,12 +53,17 @@ def _as_popen(process: BaseProcess) -> SimpleNamespace:
     )
 
 
+def _stop_server() -> None:
+    "Stop the process that forks, for which multiprocessing has no public function."
+    cast(Any, forkserver)._forkserver._stop()
+
+
 def _provisioner(modules: Iterable[str]) -> type:
     "Start the process with the modules imported; return what jupyter_client starts kernels with."
     from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
     context = get_context("forkserver")
-    cast(Any, forkserver)._forkserver._stop()  # another user of the server has other modules
+    _stop_server()  # another user of the server has other modules
     context.set_forkserver_preload(list(modules))
     with patch.dict(os.environ, QUIET | _EARLY):
         forkserver.ensure_running()
@@ -92,4 +97,4 @@ def forked_kernels(modules: Iterable[str] = IMPORTED) -> Iterator[None]:
     finally:
         factory.default_provisioner_name = usual
         del factory.provisioners["forked"]
-        cast(Any, forkserver)._forkserver._stop()
+        _stop_server()

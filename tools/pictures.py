@@ -75,13 +75,13 @@ def example_run():  # as in the README: source tokenizer, target tokenizer and t
     return source, target, get_recipe("focus").plan(*vocabs, token_vectors(target, text))
 
 
-def example_tokens():
+def example_tokens() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     "Tokens of the source and of the target, each with where its embedding comes from or what becomes of it."
     source, target, plan = example_run()
     copied = set(source.convert_ids_to_tokens([int(i) for i in plan.copied if i >= 0]))
     before = [(token, "copied" if token in copied else "left") for token in source.tokenize(EXAMPLE)]
     ids = target(EXAMPLE, add_special_tokens=False)["input_ids"]
-    return before, [(target.convert_ids_to_tokens(i), "copied" if plan.copied[i] >= 0 else "new") for i in ids]
+    return before, [(str(target.convert_ids_to_tokens(i)), "copied" if plan.copied[i] >= 0 else "new") for i in ids]
 
 
 def _sources(terms, to: float) -> list[str]:  # rows of `explain`, and the middle of the token's box

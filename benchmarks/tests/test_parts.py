@@ -22,7 +22,7 @@ from benchmarks.lapt import count_flops, random_model, step_clock
 from benchmarks.memory import write_text
 from benchmarks.nmf import embedding_like, printed_steps
 from benchmarks.parts import PARTS
-from benchmarks.runner import run_part
+from benchmarks.runner import Sizes, run_part
 from benchmarks.wechsel import compare_neighbours, wechsel, wechsel_cases
 from testkit.made import TINY, write_zipf_text
 from testkit.peers import open_case, peer_python
@@ -224,7 +224,7 @@ def test_a_part_runs_in_processes_beside_the_other_package_where_it_is_installed
         return itertools.islice(focus_cases(place, sizes, True), 1)
 
     folder = os.environ.get("VOCAB_LIT_PEERS", "_build/bench")
-    record = run_part(replace(PARTS["focus"], sizes=(120,), main=(), cases=one_case), 2, folder=folder)
+    record = run_part(replace(PARTS["focus"], sizes=Sizes((120,)), cases=one_case), 2, folder=folder)
     sides = ["vocab_lit", "deepfocus"] if peer_python("deepfocus", folder) else ["vocab_lit"]
     assert [run["side"] for run in record["runs"]] == sides * 2
     assert all(check["copied otherwise"] == 0 for check in record["checks"].values())

@@ -43,14 +43,14 @@ def test_ratios_are_of_the_same_round_and_exponents_those_of_the_curves():
 
 def test_every_size_of_the_claims_is_measured_and_this_package_runs_first():
     for part in PARTS.values():
-        assert set(part.main) <= set(part.sizes)
-        assert len(part.sizes) in (1, 4) or part.gpu or part.takes_texts  # these are of files that are named
+        assert set(part.sizes.main) <= set(part.sizes.curve)
+        assert len(part.sizes.curve) in (1, 4) or part.gpu or part.takes_texts  # these are of files that are named
         assert part.sides[0] == "vocab_lit" and set(part.peers) <= set(part.sides)
 
 
 def test_sides_run_in_turns():
     def order(part, size, rounds=2, missing=(), **more):
-        return turns(PARTS[part], Case("c", {}, size, **more), rounds, PARTS[part].sizes, missing)
+        return turns(PARTS[part], Case("c", {}, size, **more), rounds, PARTS[part].sizes.curve, missing)
 
     both = [(0, "vocab_lit"), (0, "deepfocus"), (1, "vocab_lit"), (1, "deepfocus")]
     assert order("focus", 20_000) == both and order("focus", 2500) == both[:2]
