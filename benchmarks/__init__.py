@@ -4,7 +4,7 @@
 `python -m benchmarks.architectures FILE` gives a tiny model of every class of transformers another vocabulary;
 `python -m benchmarks.tokenizer_classes FILE` opens and changes a small tokenizer of every tokenizer class.
 
-A part is one file with a `PART`, and a line in `parts.py`:
+A part is one file with a `PART`, whose name is in `parts.py`:
 
     def upper(meter: Meter, n: int) -> dict:
         "A text in capitals."

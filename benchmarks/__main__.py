@@ -9,7 +9,8 @@ from typing import Annotated
 
 import click
 import pandas as pd
-import typer
+from typer import Argument, Exit, Option, Typer, echo
+from typer.core import TyperCommand
 
 from benchmarks.parts import PARTS, run_bench
 from benchmarks.tables import list_parts, report
@@ -21,15 +22,15 @@ for name, value in (("TRANSFORMERS_VERBOSITY", "error"), ("HF_HUB_DISABLE_PROGRE
     os.environ.setdefault(name, value)  # before transformers is imported, which the parts do when they run
 
 
-class OneLine(typer.core.TyperCommand):
+class OneLine(TyperCommand):
     "A command that prints errors of the user as one line."
 
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
         except (ValueError, OSError, MissingExtra) as e:
-            typer.echo(f"benchmarks: {' '.join(str(e).split())}", err=True)
-            raise typer.Exit(1) from None
+            echo(f"benchmarks: {' '.join(str(e).split())}", err=True)
+            raise Exit(1) from None
 
 
 def named_texts(value: str) -> tuple[str, list[str]]:
@@ -40,62 +41,32 @@ def named_texts(value: str) -> tuple[str, list[str]]:
     return name, files.split(",")
 
 
-app = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
+_MODEL = (
+    "Model folder or hub name whose tokenizer feed measures, GGUF file of gguf, or both of real. May be repeated. By "
+    "default tokenizers of four sizes, or a tiny GGUF file, are made."
+)
+_TEXT = "Texts that gguf and real read, such as sw+en=swahili.txt,english.txt. May be repeated."
+_OUT = "JSON file in which these parts replace older ones; by default _build/bench/bench.json, with --small none."
+_INSTALL = "Make missing environments of the other packages; without them vocab_lit is measured alone."
+
+app = Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
 
 
 @app.command(cls=OneLine)
 def bench(
     parts: Annotated[
-        list[str] | None,
-        typer.Argument(help="Parts to measure; all: all that need not be named.", show_default="list the parts"),
+        list[str] | None, Argument(help="Parts to measure; all: all that need not be named.", show_default="list them")
     ] = None,
-    rounds: Annotated[
-        int, typer.Option(min=1, help="How often the sides run in turns on the cases that claims are about.")
-    ] = 3,
-    small: Annotated[
-        bool, typer.Option("--small", help="Tiny sizes, once: a trial in seconds, whose numbers say nothing.")
-    ] = False,
-    install: Annotated[
-        bool,
-        typer.Option(
-            "--install",
-            help="Make the environments of the other packages where they are missing; without them vocab_lit is "
-            "measured alone.",
-        ),
-    ] = False,
-    largest: Annotated[float, typer.Option(help="Leave out sizes above this one.", show_default="all sizes")] = float(
-        "inf"
-    ),
-    folder: Annotated[
-        Path, typer.Option(help="Where the environments of the other packages are, env-NAME each.")
-    ] = HOME,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Model folder or hub name whose tokenizer feed measures, GGUF file of gguf, or both of real. May be "
-            "repeated.",
-            show_default="tokenizers that are made, in four sizes; a tiny GGUF file",
-        ),
-    ] = None,
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=FILE,FILE",
-            help="Texts that gguf and real read, such as sw+en=swahili.txt,english.txt. May be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    loaded: Annotated[
-        bool, typer.Option("--loaded", help="Record real while other programs compute, too; its table tells the load.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="JSON file in which these parts take the place of older ones.",
-            show_default="_build/bench/bench.json; with --small none",
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    rounds: Annotated[int, Option(min=1, help="How often the sides run in turns on the cases of claims.")] = 3,
+    small: Annotated[bool, Option("--small", help="Tiny sizes, once: a trial in seconds.")] = False,
+    install: Annotated[bool, Option("--install", help=_INSTALL)] = False,
+    largest: Annotated[float, Option(help="Leave out larger sizes.", show_default="all sizes")] = float("inf"),
+    folder: Annotated[Path, Option(help="Where the environments of the other packages are, env-NAME each.")] = HOME,
+    model: Annotated[list[str] | None, Option(help=_MODEL, show_default=False)] = None,
+    text: Annotated[list[str] | None, Option(metavar="NAME=FILE,FILE", help=_TEXT, show_default=False)] = None,
+    loaded: Annotated[bool, Option("--loaded", help="Record real although other programs compute, too.")] = False,
+    out: Annotated[Path | None, Option(help=_OUT, show_default=False)] = None,
+    as_json: Annotated[bool, Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Measure speed and memory beside the packages that people use today, each in an environment of its own.
 
@@ -121,11 +92,10 @@ def bench(
     options = dict(rounds=rounds, small=small, folder=folder, install=install, largest=largest) | named
     records = run_bench(parts, out, loaded, **options)
     print(json.dumps(records, indent=1) if as_json else report(records))
-    for name in records:
-        for peer in PARTS[name].peers:
-            if not peer_python(peer, folder):
-                missing = f"{peer} is not in {folder}; {name} was measured without it"
-                typer.echo(f"note: {missing}, and --install makes its environment", err=True)
+    missing = [(n, peer) for n in records for peer in PARTS[n].peers if not peer_python(peer, folder)]
+    for part, peer in missing:
+        why = f"{peer} is not in {folder}; {part} was measured without it"
+        echo(f"note: {why}, and --install makes its environment", err=True)
 
 
 if __name__ == "__main__":

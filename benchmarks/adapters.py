@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def adapter_model(
-    what: str,  # language or task
-    shape: dict,  # fields that differ from BERT base
-) -> Iterator[PreTrainedModel]:  # a BERT of which only the adapter (and a tagger's head) is trainable
-    "A random model with adapters, as `lapt` and `fine_tune` train it."
+def adapter_model(what: str, shape: dict) -> Iterator[PreTrainedModel]:
+    "A random BERT as `lapt` (what: language) or `fine_tune` (task) trains it: only adapters and a tagger's head learn."
     import torch
     from transformers import BertConfig, BertForMaskedLM, BertForTokenClassification
 
@@ -60,15 +57,7 @@ def flops_below(model: PreTrainedModel, inputs: dict) -> int:
     return counts[0]
 
 
-def adapters(
-    meter: Meter,
-    side: str,
-    what: str,  # language or task
-    steps: int,
-    batch: int,
-    length: int,
-    shape: dict,
-) -> dict:
+def adapters(meter: Meter, side: str, what: str, steps: int, batch: int, length: int, shape: dict) -> dict:
     "Steps of training with a language adapter or a task adapter."
     from transformers import BertConfig
 
@@ -98,10 +87,9 @@ def adapters_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
     yield Case(TASK, dict(what="task", batch=4 if small else 8, **more), sides=("vocab_lit", "adapters"))
 
 
+STEP = "CPU time of a step, adapters / vocab_lit"
 CLAIMS = (
-    Claim(
-        "CPU time of a step, adapters / vocab_lit, language adapter, 8 blocks", ratio("cpu_seconds", "adapters"), low=1
-    ),
+    Claim(f"{STEP}, language adapter, 8 blocks", ratio("cpu_seconds", "adapters"), low=1),
     Claim(
         "peak memory, adapters / vocab_lit, the same",
         ratio("peak_mb", "adapters"),
@@ -110,7 +98,7 @@ CLAIMS = (
     ),
     Claim("memory beyond the imports, adapters / vocab_lit, the same", ratio("extra_mb", "adapters"), low=1),
     Claim(
-        "CPU time of a step, adapters / vocab_lit, task adapter",
+        f"{STEP}, task adapter",
         ratio("cpu_seconds", "adapters", TASK),
         low=1.3,
         note="a task adapter stands in every layer from the first on, and both compute the same; what lies below the "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import collections
 import contextlib
 import json
@@ -12,13 +11,14 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from unittest.mock import patch
 
 import numpy as np
 import torch
+import typer
 
-from benchmarks.verdicts import TASKS, Verdict, make_record, one_line
+from benchmarks.verdicts import TASKS, Verdict, judged, make_record, must, one_line, printed
 from testkit.tiny_configs import SPECIAL_ID, VOCABULARY, tiny_config
 from vocab_lit.methods.recipe import Copy, InitContext, InitStep, Recipe, RowWeights
 from vocab_lit.tokens.special_tokens import NO_TEXT
@@ -134,15 +134,6 @@ RECIPE = Recipe("copies and means", (Copy(fuzzy=False), Mean()), "", "Overlappin
 OVERLAP = [*WORDS[1::4], *WORDS[3::4], WORDS[1], "</s>"]  # a text of overlapping words
 
 
-class Wrong(Exception):
-    "What is not as it should be."
-
-
-def _must(holds: bool, what: str) -> None:
-    if not holds:
-        raise Wrong(what)
-
-
 @dataclass
 class Tiny:
     "A tiny model in a folder, and what it is."
@@ -157,21 +148,13 @@ class Tiny:
 LARGEST = 30_000_000  # parameters of a tiny model
 
 
-def _shapes(model_class, config):
+def _token_dimensions(architecture: Architecture) -> dict[str, int]:
     from transformers.initialization import no_init_weights
 
     with no_init_weights(), torch.device("meta"):
-        return {name: tuple(t.shape) for name, t in model_class(config).state_dict().items()}
-
-
-def _token_dimensions(architecture: Architecture) -> dict[str, int]:
-    smaller, larger = (_shapes(architecture.model_class, architecture.config(n)) for n in (VOCABULARY, VOCABULARY + 1))
-    dimensions = {}
-    for name, shape in smaller.items():
-        for dimension, n in enumerate(shape):
-            if larger[name][dimension] != n:
-                dimensions[name] = dimension
-    return dimensions
+        models = [architecture.model_class(architecture.config(n)) for n in (VOCABULARY, VOCABULARY + 1)]
+    smaller, larger = (model.state_dict() for model in models)
+    return {name: d for name, t in smaller.items() for d, n in enumerate(t.shape) if larger[name].shape[d] != n}
 
 
 def _further_inputs(config) -> list[dict[str, torch.Tensor]]:
@@ -195,11 +178,9 @@ def _outputs(model, tokenizer, further) -> dict[str, torch.Tensor]:
     torch.manual_seed(0)  # some choose parts of an image at random
     given = model.eval()(**inputs)
     n = _embeddings(model)
-    outputs = {}
-    for name, value in given.items():
-        if isinstance(value, torch.Tensor) and value.is_floating_point():
-            outputs[name] = value[..., ids[0]] if value.shape[-1] == n and value.dim() > 2 else value
-    _must(bool(outputs), "no outputs")
+    tensors = {k: v for k, v in given.items() if isinstance(v, torch.Tensor) and v.is_floating_point()}
+    outputs = {k: v[..., ids[0]] if v.shape[-1] == n and v.dim() > 2 else v for k, v in tensors.items()}
+    must(bool(outputs), "no outputs")
     return outputs
 
 
@@ -232,22 +213,16 @@ def build(architecture: Architecture, folder: Path) -> Tiny:
     loaded.save_pretrained(folder)  # as files of trained models have them
     made = Tiny(loaded, folder, _token_dimensions(architecture), None)
     for further in _further_inputs(config):
-        try:
+        with contextlib.suppress(Exception):  # every class has its own way to say what it lacks
             made.outputs, made.inputs = _outputs(loaded, source, further), further
             break
-        except Exception:  # noqa: S112  every class has its own way to say what it lacks
-            continue
     return made
 
 
 def _names(folder: Path) -> set[str]:
     from safetensors import safe_open
 
-    names = set()
-    for file in folder.glob("*.safetensors"):
-        with safe_open(file, "pt") as f:
-            names |= set(f.keys())
-    return names
+    return {name for file in folder.glob("*.safetensors") for name in safe_open(file, "pt").keys()}  # noqa: SIM118
 
 
 def _tied(model) -> set[frozenset[str]]:
@@ -257,41 +232,39 @@ def _tied(model) -> set[frozenset[str]]:
     return {frozenset(group) for group in names.values() if len(group) > 1}
 
 
-def _same_generation(before, after) -> bool:
-    plain = [
-        {k: v for k, v in c.to_dict().items() if not re.search(r"_token_id|token_ids|tokens$|version", k)}
-        for c in (before, after)
-    ]
-    return plain[0] == plain[1]
+def _generation(config) -> dict[str, Any]:
+    "Settings of generation but for ids."
+    ids = re.compile(r"_token_id|token_ids|tokens$|version")
+    return {name: value for name, value in config.to_dict().items() if not ids.search(name)}
 
 
 def _check_rows(name: str, was: torch.Tensor, now: torch.Tensor, source, target) -> None:  # (tokens, ...)
     "Overlapping tokens are copies to the bit, special ones too, and others the mean of all."
     places = source.get_vocab()
-    _must(len(now) == len(target), f"{name} has {len(now)} entries for {len(target)} tokens")
+    must(len(now) == len(target), f"{name} has {len(now)} entries for {len(target)} tokens")
     mean = was[: len(source)].double().mean(0)
     for token, i in target.get_vocab().items():
         if token in places:
-            _must(torch.equal(now[i], was[places[token]]), f"{name}: {token} is not copied")
+            must(torch.equal(now[i], was[places[token]]), f"{name}: {token} is not copied")
         else:
-            _must(torch.allclose(now[i].double(), mean, atol=1e-5), f"{name}: {token} is not the mean of all")
+            must(torch.allclose(now[i].double(), mean, atol=1e-5), f"{name}: {token} is not the mean of all")
 
 
 def _check_tensors(tiny: Tiny, after, source, target) -> None:
     state, pads = after.state_dict(), (source.pad_token_id, target.pad_token_id)
-    _must(state.keys() == tiny.model.state_dict().keys(), "names of tensors differ")
+    must(state.keys() == tiny.model.state_dict().keys(), "names of tensors differ")
     for name, was in tiny.model.state_dict().items():
         now = state[name]
-        _must(now.dtype == was.dtype, f"{name} has another number format")
+        must(now.dtype == was.dtype, f"{name} has another number format")
         if name in tiny.dimensions:
             d = tiny.dimensions[name]
             _check_rows(name, was.movedim(d, 0), now.movedim(d, 0), source, target)
         elif name.endswith(("position_ids", "token_type_ids")):
             continue  # counted, not learned
         elif "position" in name and pads[0] != pads[1] and now.shape != was.shape:
-            _must(torch.equal(now[pads[1] + 1 :], was[pads[0] + 1 :]), f"{name} is not moved with the padding id")
+            must(torch.equal(now[pads[1] + 1 :], was[pads[0] + 1 :]), f"{name} is not moved with the padding id")
         else:
-            _must(now.shape == was.shape and torch.equal(now, was), f"{name} is not as it was")
+            must(now.shape == was.shape and torch.equal(now, was), f"{name} is not as it was")
 
 
 def _check_outputs(tiny: Tiny, model, target, where: str) -> None:
@@ -299,8 +272,8 @@ def _check_outputs(tiny: Tiny, model, target, where: str) -> None:
         return
     outputs = _outputs(model, target, tiny.inputs)
     for name, was in tiny.outputs.items():
-        _must(name in outputs and outputs[name].shape == was.shape, f"{name} has another shape {where}")
-        _must(torch.allclose(outputs[name], was, atol=1e-4, rtol=1e-3, equal_nan=True), f"{name} differs {where}")
+        must(name in outputs and outputs[name].shape == was.shape, f"{name} has another shape {where}")
+        must(torch.allclose(outputs[name], was, atol=1e-4, rtol=1e-3, equal_nan=True), f"{name} differs {where}")
 
 
 def _fields(config, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -322,7 +295,7 @@ def _check_ids(before, after, source, target) -> None:
     for name, old in _fields(before.to_dict()):
         if SPECIAL_ID.search(name) and isinstance(old, int) and not NO_TEXT.search(name):
             token = source.convert_ids_to_tokens(old)
-            _must(now[name] == target.convert_tokens_to_ids(token), f"{name} is {now[name]}, which is not {token}")
+            must(now[name] == target.convert_tokens_to_ids(token), f"{name} is {now[name]}, which is not {token}")
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
@@ -334,30 +307,30 @@ def _check_config(before: dict[str, Any], after: dict[str, Any]) -> None:
     was, now = dict(_fields(before)), dict(_fields(after))
     for name in sorted(was.keys() | now.keys()):
         if not any(pattern.search(name) for pattern in (SPECIAL_ID, _MOVES, _LISTS)):
-            _must(now.get(name) == was.get(name), f"{name} is {now.get(name)}, and was {was.get(name)}")
+            must(now.get(name) == was.get(name), f"{name} is {now.get(name)}, and was {was.get(name)}")
 
 
 def check_folder(tiny: Tiny, folder: Path, target) -> None:
     "`Wrong` where a folder is not what a transplant should make of a tiny model."
     after = type(tiny.model).from_pretrained(folder, dtype="auto").eval()
     config = _read_config(folder)
-    _must(config["architectures"] == [type(tiny.model).__name__], f"saved as {config['architectures'][0]}")
+    must(config["architectures"] == [type(tiny.model).__name__], f"saved as {config['architectures'][0]}")
     _check_config(_read_config(tiny.folder), config)
     _check_ids(tiny.model.config, after.config, source_tokenizer(), target)
     _check_tensors(tiny, after, source_tokenizer(), target)
-    _must(_names(folder) == _names(tiny.folder), "names of stored tensors differ")
-    _must(_tied(after) == _tied(tiny.model), "other weights are tied")
+    must(_names(folder) == _names(tiny.folder), "names of stored tensors differ")
+    must(_tied(after) == _tied(tiny.model), "other weights are tied")
     if tiny.model.can_generate():
-        _must(_same_generation(tiny.model.generation_config, after.generation_config), "other generation settings")
+        same = _generation(tiny.model.generation_config) == _generation(after.generation_config)
+        must(same, "other generation settings")
     _check_outputs(tiny, after, target, "in the saved model")
 
 
 def _check_findings(folder: Path) -> None:
     from vocab_lit.models import check
 
-    breaking = [finding for finding in check.check_model(folder) if finding.breaks]
-    told = [str(finding) for finding in breaking if finding.part in ("rows", "weights")]  # the rest is the tokenizer's
-    _must(not told, "; ".join(told))
+    findings = [f for f in check.check_model(folder) if f.breaks and f.part in ("rows", "weights")]  # not the tokenizer
+    must(not findings, "; ".join(map(str, findings)))
 
 
 def made_of(tiny: Tiny, target: PreTrainedTokenizerFast, opened: bool) -> Transplant:
@@ -382,16 +355,14 @@ def _try(tiny: Tiny, out: Path, larger: bool, pad_moved: bool, opened: bool) -> 
         return "refused", str(e)
     except Exception as e:  # noqa: BLE001
         return "crashed", one_line(e)
-    try:
+
+    def check() -> None:
         check_folder(tiny, out, target)
         if not opened:
             _check_findings(out)
             _check_outputs(tiny, result.model, target, "in memory")
-    except Wrong as e:
-        return "wrong", str(e)
-    except Exception as e:  # noqa: BLE001  such as a folder that does not load
-        return "wrong", one_line(e)
-    return "right", ""
+
+    return judged(check)
 
 
 def trials(turn: int) -> list[tuple[bool, bool, bool]]:  # larger, padding moved, opened
@@ -413,9 +384,9 @@ def try_architecture(architecture: Architecture, turn: int = 0) -> Verdict:
     kept, moved = outcomes[:2], outcomes[2:]
     compared = tiny.outputs is not None
     for wanted, among in (("crashed", outcomes), ("wrong", outcomes), ("refused", kept)):
-        for result, why in among:
-            if result == wanted:
-                return Verdict(**about, result=result, why=why, compared=compared)
+        if wanted in dict(among):
+            why = next(why for result, why in among if result == wanted)
+            return Verdict(**about, result=wanted, why=why, compared=compared)
     pad_moved = next((why for result, why in moved if result == "refused"), "")
     return Verdict(**about, result="right", pad_moved=pad_moved, compared=compared)
 
@@ -430,19 +401,13 @@ def sweep(chosen: list[Architecture] | None = None) -> Iterator[Verdict]:  # cho
         yield try_architecture(architecture, turn)
 
 
-def main() -> None:
-    "Try all classes, or those named behind the file, and write the record."
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=Path, help="JSON file of the record")
-    parser.add_argument("names", nargs="*", help="names of architectures; none: all")
-    given = parser.parse_args()
-    file, names = given.file, given.names
-    verdicts = []
-    for verdict in sweep([a for a in architectures() if a.name in names] if names else None):
-        print(verdict.result, verdict.name, verdict.why or verdict.pad_moved, flush=True)
-        verdicts.append(verdict)
-    make_record(verdicts).write(file)
+def main(
+    file: Annotated[Path, typer.Argument(help="JSON file of the record.")],
+    names: Annotated[list[str] | None, typer.Argument(help="Names of classes; none: all.")] = None,
+) -> None:
+    "Give a tiny model of each class of transformers another vocabulary, judge it and write the record."
+    make_record(printed(sweep([a for a in architectures() if a.name in names] if names else None))).write(file)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -21,22 +21,15 @@ class Runs:
         self.table: pd.DataFrame = pd.DataFrame(record["runs"])
         self.checks: dict[str, dict] = record["checks"]
 
-    def values(
-        self,
-        measure: str,
-        side: str = "vocab_lit",
-        case: str | float | None = None,  # a name or a size; None: the largest
-    ) -> np.ndarray:  # (rounds,)
-        "One measure of a side, round by round."
+    def values(self, measure: str, side: str = "vocab_lit", case: str | float | None = None) -> np.ndarray:  # (rounds,)
+        "One measure of a side, round by round; `case` is a name or a size, by default the largest."
         t = self.table
         t = t[t.side == side] if side in set(t.side) else t[:0]
         if case is None:
             case = t["size"].max() if "size" in t and t["size"].notna().any() else next(iter(t["case"]), "")
         return t[(t["case"] if isinstance(case, str) else t["size"]) == case][measure].to_numpy(float)
 
-    def ratio(
-        self, measure: str, other: str, case: str | float | None = None, side: str = "vocab_lit"
-    ) -> np.ndarray:  # (rounds,)
+    def ratio(self, measure: str, other: str, case: str | float | None = None, side: str = "vocab_lit") -> np.ndarray:
         "Another side's measure divided by this package's, round by round."
         theirs, ours = self.values(measure, other, case), self.values(measure, side, case)
         return theirs[: len(ours)] / ours[: len(theirs)]
@@ -48,8 +41,15 @@ class Runs:
         sized = self.table[self.table["size"].notna()].groupby(["series", "side", "size"], sort=False)
         return sized[["cpu_seconds", "extra_mb", "peak_mb"]].median().reset_index()
 
+    def curve(self, measure: str, series: str = "", side: str = "vocab_lit") -> pd.Series:  # by size
+        "The median of a measure at each size; empty if it was not measured."
+        t = self.table
+        if not {measure, "size"} <= {*t}:
+            return t.squeeze()[:0]
+        return t[(t.series == series) & (t.side == side)].groupby("size")[measure].median().dropna()
+
     def cases(self, start: str = "", side: str = "vocab_lit") -> list[str]:
-        "Names of the cases of a side that begin so."
+        "Names of the cases of a side that begin with `start`."
         names = self.table["case"][self.table.side == side].unique()
         return [name for name in names if name.startswith(start)]
 
@@ -75,15 +75,13 @@ class Claim:
         return f"at most {self.high:g}" if self.high is not None else ""
 
     def measured(self, record: dict | None) -> list[float]:
-        "The numbers in the record of a part, without those that are none."
+        "The numbers in the record of a part, without missing ones."
         return [v for v in (self.value(Runs(record)) if record else []) if v == v]
 
     def holds(self, values: list[float]) -> str:
         "Whether the median reaches the number: yes, no, not measured, or nothing where none is to be reached."
-        if not values:
-            return "not measured"
-        if not self.limit:
-            return ""
+        if not values or not self.limit:
+            return "" if values else "not measured"
         low, high = -np.inf if self.low is None else self.low, np.inf if self.high is None else self.high
         return "yes" if low <= np.median(values) <= high else "no"
 
@@ -94,13 +92,12 @@ def exponent(sizes: Iterable[float], values: Iterable[float]) -> float:
     return float(np.polyfit(np.log(x), np.log(y), 1)[0]) if len(x) > 1 and (y > 0).all() else float("nan")
 
 
-def grows(measure: str, side: str = "vocab_lit") -> Value:
+def grows(measure: str, side: str = "vocab_lit", series: str = "") -> Value:
     "The exponent of one side's cost over size."
 
     def value(runs: Runs) -> list[float]:
-        t = runs.growth()
-        t = t[t.side == side]
-        return [exponent(t["size"], t[measure])] if len(t) else []
+        curve = runs.curve(measure, series, side)
+        return [exponent(curve.index, curve)] if len(curve) else []
 
     return value
 
@@ -115,8 +112,18 @@ def values(measure: str, side: str = "vocab_lit", case: str | float | None = Non
     return lambda runs: runs.values(measure, side, case)
 
 
+def extreme(reduce: Callable, measure: str, other: str = "", power: int = 1) -> Value:
+    "The minimum or maximum of all cases, round by round: of this package's measure, or of another side's ratio to it."
+
+    def value(runs: Runs) -> Iterable[float]:
+        each = [runs.ratio(measure, other, c) ** power if other else runs.values(measure, case=c) for c in runs.cases()]
+        return reduce(each, 0) if each and all(map(len, each)) else []
+
+    return value
+
+
 def medians(start: str, measure: str, other: str = "", inverse: bool = False) -> Value:
-    "The median of each case that begins so: this package's, or another side's divided by it, or the inverse."
+    "The median of each case that begins with `start`: this package's, or another side's ratio to it, or the inverse."
 
     def value(runs: Runs) -> list[float]:
         if not other:
@@ -128,5 +135,5 @@ def medians(start: str, measure: str, other: str = "", inverse: bool = False) ->
 
 
 def checks(fact: str, start: str = "") -> Value:
-    "A fact of the compared results, in each case that begins so."
+    "A fact of the compared results, in each case that begins with `start`."
     return lambda runs: [check[fact] for case, check in runs.checks.items() if case.startswith(start)]

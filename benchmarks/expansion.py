@@ -83,10 +83,6 @@ def expansion_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
         yield Case(f"{mb:g} MB", dict(folder=str(folder), n=n), mb)
 
 
-def _fertility_ratio(runs) -> np.ndarray:
-    return 1 / runs.ratio("tokens_per_word", "auxiliary", 10)
-
-
 PART = Part(
     "expansion",
     "tokens of a text added to a tokenizer: its merges go on, a second tokenizer, or words by hand",
@@ -98,7 +94,11 @@ PART = Part(
     main=(10,),
     tiny=(0.05,),
     claims=(
-        Claim("tokens per word, vocab_lit / auxiliary, 10 MB", _fertility_ratio, high=1),
+        Claim(
+            "tokens per word, vocab_lit / auxiliary, 10 MB",
+            lambda runs: 1 / runs.ratio("tokens_per_word", "auxiliary", 10),
+            high=1,
+        ),
         Claim("CPU time over MB of text, exponent", grows("cpu_seconds"), high=1.1),
         Claim("extra memory over MB of text, exponent", grows("extra_mb"), high=0.8),
     ),

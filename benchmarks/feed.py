@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.claims import Claim, Runs, Value, exponent, medians
+from benchmarks.claims import Claim, Runs, Value, grows, medians
 from benchmarks.runner import Case, Part, as_sides
 from testkit.made import random_tokenizers
 from testkit.process import Meter, memory_mb
@@ -19,7 +19,7 @@ from vocab_lit.text.corpus import data_path
 
 if TYPE_CHECKING:
     from torch.utils.data import DataLoader
-    from transformers import PreTrainedTokenizerBase
+    from transformers import PreTrainedTokenizerBase as Tokenizer
 
     from vocab_lit.training.lm_data import MaskedBlocks
 
@@ -66,9 +66,7 @@ def stage_times(data: MaskedBlocks, batch: int = BATCH) -> dict[str, float]:  # 
     return {f"{stage}_us": seconds[stage] / len(data) * 1e6 for stage in STAGES if stage in seconds}
 
 
-def our_feed(
-    tokenizer: PreTrainedTokenizerBase, file: str | Path, masked: bool, n_blocks: int
-) -> tuple[MaskedBlocks, DataLoader]:
+def our_feed(tokenizer: Tokenizer, file: str | Path, masked: bool, n_blocks: int) -> tuple[MaskedBlocks, DataLoader]:
     "Data and batches as this package's trainer has them."
     from torch.utils.data import DataLoader
 
@@ -78,9 +76,7 @@ def our_feed(
     return data, DataLoader(data, BATCH, collate_fn=lambda rows: _collate(rows, masked))
 
 
-def their_feed(
-    tokenizer: PreTrainedTokenizerBase, file: str | Path, masked: bool, n_blocks: int
-) -> tuple[list[dict], DataLoader]:
+def their_feed(tokenizer: Tokenizer, file: str | Path, masked: bool, n_blocks: int) -> tuple[list[dict], DataLoader]:
     "Lists in memory, and batches by the collator of transformers."
     from torch.utils.data import DataLoader
     from transformers import DataCollatorForLanguageModeling
@@ -93,15 +89,8 @@ def their_feed(
     return data, DataLoader(data, BATCH, collate_fn=DataCollatorForLanguageModeling(tokenizer, mlm=masked))
 
 
-def make_batches(
-    meter: Meter,
-    side: str,  # vocab_lit or transformers
-    tokenizer: str,  # folder or hub name
-    file: str,  # of packed blocks
-    masked: bool,  # whether it is for a masked model
-    n_blocks: int,  # that are made ready; the first tenth is not counted
-) -> dict:
-    "Batches for training."
+def make_batches(meter: Meter, side: str, tokenizer: str, file: str, masked: bool, n_blocks: int) -> dict:
+    "Batches from a file of packed blocks, for a masked or a causal model; the first tenth is not counted."
     from vocab_lit.tokens.load import load_tokenizer
 
     make = our_feed if side == "vocab_lit" else their_feed
@@ -117,13 +106,8 @@ def make_batches(
     return facts | (stage_times(data) if side == "vocab_lit" else {})
 
 
-def pack_lines(
-    meter: Meter,
-    side: str,  # vocab_lit or tokenizer
-    tokenizer: str,  # folder or hub name
-    file: str,  # of text
-) -> dict:
-    "Lines packed into a file of blocks, or just tokenized."
+def pack_lines(meter: Meter, side: str, tokenizer: str, file: str) -> dict:
+    "Lines of a text packed into a file of blocks, or just tokenized."
     from vocab_lit.tokens.load import load_tokenizer
     from vocab_lit.training.lm_data import pack
 
@@ -139,17 +123,12 @@ def pack_lines(
     return dict(lines_per_second=len(lines) / max(meter.record["cpu_seconds"], 1e-9))
 
 
-def feed(
-    meter: Meter,
-    side: str,
-    what: str,  # batches or packing
-    **arguments,  # as that function takes them
-) -> dict:
-    "One side of the part."
+def feed(meter: Meter, side: str, what: str, **arguments) -> dict:
+    "One side of the part: batches or packing."
     return (pack_lines if what == "packing" else make_batches)(meter, side, **arguments)
 
 
-def write_blocks(path: str | Path, tokenizer: PreTrainedTokenizerBase, n_blocks: int) -> None:
+def write_blocks(path: str | Path, tokenizer: Tokenizer, n_blocks: int) -> None:
     "Write blocks of random ordinary tokens."
     ordinary = np.array(sorted(set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids)), "<i4")
     np.random.default_rng(0).choice(ordinary, (n_blocks, LENGTH)).tofile(path)
@@ -166,13 +145,8 @@ def _tokenizers(models, place, sizes) -> Iterator[tuple[str, str]]:
         yield "made", str(made)
 
 
-def feed_cases(
-    place: Path,
-    sizes: tuple,  # tokens in the vocabularies that are made
-    small: bool,
-    models: Sequence[str] = (),  # folders or hub names, whose vocabularies take the place of those
-) -> Iterator[Case]:
-    "Masked and causal feeds of each vocabulary, and packing."
+def feed_cases(place: Path, sizes: tuple, small: bool, models: Sequence[str] = ()) -> Iterator[Case]:
+    "Masked and causal feeds of vocabularies of some sizes, or of models (folders or hub names), and packing."
     from testkit.phrasebook import lines
     from vocab_lit.tokens.load import load_tokenizer
 
@@ -191,29 +165,15 @@ def feed_cases(
         yield Case(f"packing, {Path(model).name}", case, sides=("vocab_lit", "tokenizer"))
 
 
-def _curve(runs, kind, measure) -> dict[int, float]:  # {tokens in the vocabulary: median}
-    table = runs.table
-    if measure not in table:
-        return {}
-    ours = table[(table.series == kind) & (table.side == "vocab_lit")]
-    return ours.groupby("size")[measure].median().dropna().to_dict()
-
-
 def slowest(kind: str) -> Value:
     "Blocks per second with the vocabulary with which they are fewest."
-
-    def value(runs: Runs) -> list[float]:
-        curve = _curve(runs, kind, "blocks_per_second")
-        return [min(curve.values())] if curve else []
-
-    return value
+    return lambda runs: runs.curve("blocks_per_second", kind).nsmallest(1).tolist()
 
 
 def growth_of_stages(runs: Runs) -> list[float]:
     "The power of the vocabulary with which the stage grows that grows most."
-    curves = [_curve(runs, "masked", f"{stage}_us") for stage in STAGES]
-    powers = [exponent(list(curve), list(curve.values())) for curve in curves if len(curve) > 1]
-    return [max(powers)] if powers else []
+    powers = [power for stage in STAGES for power in grows(f"{stage}_us", series="masked")(runs)]
+    return [np.nanmax(powers)] if np.isfinite(powers).any() else []
 
 
 def _packing_share(runs) -> list[float]:
@@ -223,8 +183,7 @@ def _packing_share(runs) -> list[float]:
 
 def _memory_grown(runs) -> list[float]:
     "MB that memory grows by with the vocabulary with which it grows most."
-    curves = [_curve(runs, kind, "grown_mb") for kind in ("masked", "causal")]
-    return [max(curve.values()) for curve in curves if curve]
+    return [mb for kind in ("masked", "causal") for mb in runs.curve("grown_mb", kind).nlargest(1)]
 
 
 CLAIMS = (

@@ -31,15 +31,18 @@ def focus(meter: Meter, folder: str) -> None:
     np.save(folder / "vocab_lit.npy", made.numpy())
 
 
-def write_focus_case(folder: Path, old, new, dim: int, vector_dim: int) -> dict:
-    "Write two tokenizers, source embeddings and a vector for each target token with a text."
+def write_vectors(folder: Path, tokenizer, dim: int) -> dict:
+    "Write a vector for each token with a text; return the arguments of a case."
     from vocab_lit.tokens.vocab import Vocab
 
-    write_case(folder, old, new, dim)
-    with_text = [t.piece for t in Vocab.from_tokenizer(new) if t.kind in ("text", "byte")]
-    pieces = [piece for piece in with_text if not any(c.isspace() for c in piece)]
-    write_fasttext(folder / "vectors.bin", pieces, vector_dim)
+    with_text = [t.piece for t in Vocab.from_tokenizer(tokenizer) if t.kind in ("text", "byte")]
+    write_fasttext(folder / "vectors.bin", [t for t in with_text if not any(c.isspace() for c in t)], dim)
     return dict(folder=str(folder))
+
+
+def write_focus_case(folder: Path, old, new, dim: int, vector_dim: int) -> dict:
+    "Write two tokenizers, source embeddings and a vector for each target token with a text."
+    return write_vectors(write_case(folder, old, new, dim), new, vector_dim)
 
 
 def focus_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
@@ -52,20 +55,19 @@ def focus_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
         yield Case(f"{n_old:,} to {n:,} tokens, {shared:,} shared", case, n, warm_up=warm_up)
     if small:
         return
-    kinds = ("unigram", "wordpiece", "bpe")
-    english, swahili = (_trained(language, kinds) for language in ("en", "sw"))
+    english, swahili = map(_trained, ("en", "sw"))
     for pair in ("unigram-unigram", "wordpiece-wordpiece", "wordpiece-unigram", "bpe-bpe", "bpe-unigram"):
         a, b = pair.split("-")
         case = write_focus_case(place / pair, english[a], swahili[b], 64, 50)
         yield Case(f"English {a} to Swahili {b}", case, once=True, warm_up=warm_up)
 
 
-def _trained(language, kinds) -> dict:
+def _trained(language: str) -> dict:  # by kind
     from testkit.phrasebook import lines
     from vocab_lit.tokens.train import train_tokenizer
 
     text = lines(language, 3000, seed=0)
-    return {kind: train_tokenizer(text, kind, 1000) for kind in kinds}
+    return {kind: train_tokenizer(text, kind, 1000) for kind in ("unigram", "wordpiece", "bpe")}
 
 
 def copied_ids(made: np.ndarray, embeddings: np.ndarray) -> np.ndarray:  # (n,) -1 where a row is none of them
@@ -83,15 +85,12 @@ def compare_rows(folder: Path) -> dict:
     old, new = Vocab.from_tokenizer(old), Vocab.from_tokenizer(new)
     shared = overlap(old, new)  # (n_target,) source ids, -1 where there is none
     their_ids = copied_ids(theirs, embeddings)
-
-    def copied(made):  # (n_target,) whether a row is that of its source id
-        return (shared >= 0) & (made == embeddings[shared]).all(1)
-
+    alike = (shared >= 0) & (ours == embeddings[shared]).all(1) & (theirs == embeddings[shared]).all(1)
     mixed = (shared < 0) & (their_ids < 0)
     differ = np.flatnonzero(their_ids != shared)
     kinds = Counter(new[i].kind for i in differ)
     return {
-        "copied alike": int((copied(ours) & copied(theirs)).sum()),
+        "copied alike": int(alike.sum()),
         "mixed": int(mixed.sum()),
         "largest difference": float(np.abs(ours - theirs)[mixed].max(initial=0)),
         "copied otherwise": len(differ),

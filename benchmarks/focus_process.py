@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.claims import Claim, Runs, Value, checks
-from benchmarks.focus import copied_ids
+from benchmarks.claims import Claim, checks, extreme
+from benchmarks.focus import copied_ids, write_vectors
 from benchmarks.runner import Case, Part
-from testkit.made import TINY, random_tokenizers, write_fasttext, write_zipf_text
+from testkit.made import TINY, random_tokenizers, write_zipf_text
 from testkit.process import Meter
 
 if TYPE_CHECKING:
@@ -34,13 +34,8 @@ def focus_process(meter: Meter, folder: str, whole: bool) -> None:
 
 def write_process_case(folder: Path, new: PreTrainedTokenizerBase, vector_dim: int) -> dict:
     "Write a target tokenizer beside the source model in a folder, and a vector for each of its tokens with a text."
-    from vocab_lit.tokens.vocab import Vocab
-
     new.save_pretrained(folder / "new")
-    with_text = [t.piece for t in Vocab.from_tokenizer(new) if t.kind in ("text", "byte")]
-    pieces = [piece for piece in with_text if not any(c.isspace() for c in piece)]
-    write_fasttext(folder / "vectors.bin", pieces, vector_dim)
-    return dict(folder=str(folder), whole=True)
+    return write_vectors(folder, new, vector_dim) | dict(whole=True)
 
 
 def _write_model(kind: str, tokenizer: PreTrainedTokenizerBase, folder: Path, small: bool) -> None:
@@ -116,22 +111,11 @@ def compare_saved(folder: Path) -> dict:
     }
 
 
-def _smallest(measure: str) -> Value:
-    "The smallest ratio of all models, round by round."
-
-    def value(runs: Runs) -> list:
-        ratios = [runs.ratio(measure, "deepfocus", case) for case in runs.cases()]
-        return list(np.min(ratios, 0)) if all(map(len, ratios)) else []
-
-    return value
-
-
 IMPORTS = "importing PyTorch and transformers is most of what a process takes, on both sides"
+TITLES = {"cpu_seconds": "CPU time", "peak_mb": "peak memory"}
+BESIDE = "of the process, deepfocus / vocab_lit, each model"
 CLAIMS = (
-    Claim(
-        "CPU time of the process, deepfocus / vocab_lit, each model", _smallest("cpu_seconds"), low=3.5, note=IMPORTS
-    ),
-    Claim("peak memory of the process, deepfocus / vocab_lit, each model", _smallest("peak_mb"), low=3.5, note=IMPORTS),
+    *(Claim(f"{t} {BESIDE}", extreme(np.min, m, "deepfocus"), low=3.5, note=IMPORTS) for m, t in TITLES.items()),
     Claim(
         "largest difference of a mixed row with the copies of deepfocus, each model",
         checks("largest difference with the same copies"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.claims import Claim, Value, checks
+from benchmarks.claims import Claim, checks, extreme
 from benchmarks.runner import Case, Part
 from testkit.llama_cpp import Llama
 from testkit.phrasebook import lines
@@ -22,6 +22,7 @@ from vocab_lit.text.corpus import Lines, write_json
 SCRIPTS = ("sw", "en", "am", "ar", "zh", "hi", "ka", "ko", "ru", "te", "th")  # one language of each, two of the first
 N_PROMPTS, N_WORDS, N_TOKENS = 5, 5, 24  # greedy text: of so many prompts, words of each, tokens after them
 N_LINES = 400  # of each text
+RESULT = "trimmed.gguf"
 TIMED = 64  # tokens that are generated for the speed
 
 
@@ -31,10 +32,6 @@ def _measured(file: str | Path, prompt: str) -> dict[str, float]:
         speed = model.greedy(prompt, TIMED).tokens_per_second
         resident = memory_mb(model.process.pid)[1] * 2**20
     return dict(file_mb=os.path.getsize(file) / 1e6, resident_mb=resident / 1e6, tokens_per_second=speed)
-
-
-def _result(folder: str | Path) -> Path:
-    return Path(folder, "trimmed.gguf")
 
 
 def as_it_is(meter: Meter, folder: str, model: str, texts: list[str], prompts: list[str]) -> dict[str, float]:
@@ -48,10 +45,11 @@ def trimmed(meter: Meter, folder: str, model: str, texts: list[str], prompts: li
     "The file trimmed to the texts."
     from vocab_lit.models.pipeline import trim_files
 
-    _result(folder).unlink(missing_ok=True)
+    out = Path(folder, RESULT)
+    out.unlink(missing_ok=True)
     with meter:
-        told = trim_files(model, texts, _result(folder))
-    return dict(tokens=told["sizes"][0]["after"]) | _measured(_result(folder), prompts[0])
+        report = trim_files(model, texts, out)
+    return dict(tokens=report["sizes"][0]["after"]) | _measured(out, prompts[0])
 
 
 def _prompts(texts: Sequence[str]) -> list[str]:
@@ -73,13 +71,9 @@ def tiny_file_and_texts(place: Path) -> tuple[Path, dict[str, list[str]]]:
 
 
 def gguf_cases(
-    place: Path,
-    sizes: tuple,
-    small: bool,
-    models: Sequence[str] = (),  # GGUF files; none: a tiny one
-    texts: dict[str, list[str]] | None = None,  # {name of a pair of languages: files}
+    place: Path, sizes: tuple, small: bool, models: Sequence[str] = (), texts: dict[str, list[str]] | None = None
 ) -> Iterator[Case]:
-    "Each file for each pair of languages."
+    "Each GGUF file, or a tiny one, for the texts of each pair of languages."
     if models and not texts:
         raise ValueError("gguf needs --text, such as sw+en=swahili.txt,english.txt")
     if not models:
@@ -96,9 +90,8 @@ def gguf_cases(
 
 def _judged_lines(texts: Sequence[str]) -> list[str]:
     "Lines of the texts and in ten scripts."
-    return [*chain.from_iterable(list(Lines(text))[:N_LINES] for text in texts)] + [
-        line for code in SCRIPTS for line in lines(code, 80, seed=3)
-    ]
+    of_texts = chain.from_iterable(islice(Lines(text), N_LINES) for text in texts)
+    return [*of_texts, *(line for code in SCRIPTS for line in lines(code, 80, seed=3))]
 
 
 def compare_in_llama_cpp(folder: Path) -> dict[str, int]:
@@ -109,9 +102,9 @@ def compare_in_llama_cpp(folder: Path) -> dict[str, int]:
     model, prompts, judged = given["model"], given["prompts"], _judged_lines(given["texts"])
     with Llama(model) as before:
         ids_before, texts_before = before.ids(judged), [before.greedy(p, N_TOKENS).text for p in prompts]
-    with Llama(_result(folder)) as after:
+    with Llama(folder / RESULT) as after:
         ids_after, texts_after = after.ids(judged), [after.greedy(p, N_TOKENS).text for p in prompts]
-    small = GgufFile(_result(folder))
+    small = GgufFile(folder / RESULT)
     tokens, kept = tokens_of(GgufFile(model)), {token: id for id, token in enumerate(tokens_of(small))}
     moved = [[kept.get(tokens[id], -1) for id in row] for row in ids_before]
     whole = [-1 not in row for row in moved]
@@ -125,28 +118,25 @@ def compare_in_llama_cpp(folder: Path) -> dict[str, int]:
     }
 
 
-def _most(measure: str) -> Value:
-    "The largest value of all cases, round by round."
-    return lambda runs: np.max([runs.values(measure, case=case) for case in runs.cases()], 0)
-
-
-def _least_gain(measure: str, power: int) -> Value:
-    "Before over after, or with the power -1 after over before, the smallest of all cases, round by round."
-    return lambda runs: np.min([runs.ratio(measure, "as it is", case) ** power for case in runs.cases()], 0)
-
-
 CLAIMS = (
-    Claim("CPU seconds of trimming, the most of all files", _most("cpu_seconds"), high=6),
-    Claim("memory of trimming in MB, the most of all files", _most("peak_mb"), high=400),
+    Claim("CPU seconds of trimming, the most of all files", extreme(np.max, "cpu_seconds"), high=6),
+    Claim("memory of trimming in MB, the most of all files", extreme(np.max, "peak_mb"), high=400),
     Claim("lines all of whose tokens stay with other ids in llama.cpp", checks("of these with other ids"), high=0),
     Claim(
         "lines with other ids in llama.cpp than in transformers",
         checks("lines with other ids than in transformers"),
         high=0,
     ),
-    Claim("memory of llama.cpp, before / after, the least of all files", _least_gain("resident_mb", 1), low=1),
-    Claim("tokens a second, after / before, the least of all files", _least_gain("tokens_per_second", -1), low=1),
+    Claim(
+        "memory of llama.cpp, before / after, the least of all files", extreme(np.min, "resident_mb", "as it is"), low=1
+    ),
+    Claim(
+        "tokens a second, after / before, the least of all files",
+        extreme(np.min, "tokens_per_second", "as it is", power=-1),
+        low=1,
+    ),
 )
+FACTS = dict(tokens="tokens left", file_mb="MB of the file", resident_mb="MB in llama.cpp")
 PART = Part(
     "gguf",
     "a GGUF file trimmed to two languages: size, memory and speed in llama.cpp, and equal ids and text",
@@ -156,12 +146,7 @@ PART = Part(
     gguf_cases,
     claims=CLAIMS,
     compare=compare_in_llama_cpp,
-    facts=dict(
-        tokens="tokens left",
-        file_mb="MB of the file",
-        resident_mb="MB in llama.cpp",
-        tokens_per_second="tokens a second",
-    ),
+    facts=FACTS | dict(tokens_per_second="tokens a second"),
     named=True,
     takes_models=True,
     takes_texts=True,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.claims import Claim, medians
-from benchmarks.lapt import count_flops, random_model, step_clock
+from benchmarks.lapt import count_flops, make_trainer, random_blocks, random_model, step_clock
 from benchmarks.runner import Case, Part, as_sides
 from testkit.made import TINY
 from testkit.process import Meter
@@ -24,24 +24,20 @@ if TYPE_CHECKING:
 OURS = ("vocab_lit", "recomputed")
 SIDES = (*OURS, "Trainer", "Trainer, bf16")
 SHAPES = ("XLM-R base", "GPT-2", "Qwen3 0.6B")
-QWEN3 = dict(
-    hidden_size=1024,
-    intermediate_size=3072,
-    num_hidden_layers=28,
-    num_attention_heads=16,
-    num_key_value_heads=8,
-    head_dim=128,
-    max_position_embeddings=4096,
-    tie_word_embeddings=True,
+QWEN3 = dict(hidden_size=1024, intermediate_size=3072, num_hidden_layers=28, num_attention_heads=16, head_dim=128)
+QWEN3 |= dict(num_key_value_heads=8, max_position_embeddings=4096, tie_word_embeddings=True)
+CASES = (  # shape, tokens, length, blocks in a batch
+    ("XLM-R base", 250_002, 256, 64),
+    ("XLM-R base", 250_002, 512, 32),
+    ("XLM-R base", 50_002, 256, 64),
+    ("XLM-R base", 50_002, 512, 32),
+    ("GPT-2", 50_257, 512, 32),
+    ("Qwen3 0.6B", 151_936, 512, 16),
 )
 
 
-def model_of(
-    shape: str,  # of SHAPES
-    n_tokens: int,  # in the vocabulary
-    small: bool,  # whether all but the kind of model is tiny
-) -> PreTrainedModel:
-    "A model with random weights, the same each time."
+def model_of(shape: str, n_tokens: int, small: bool) -> PreTrainedModel:
+    "A model with random weights, the same each time; if `small`, all but its kind and vocabulary is tiny."
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel, Qwen3Config, Qwen3ForCausalLM
 
@@ -56,18 +52,12 @@ def model_of(
         return Qwen3ForCausalLM(Qwen3Config(vocab_size=n_tokens, **QWEN3 | (tiny if small else {})))
 
 
-def _our_trainer(model, tokenizer, file, length, batch, steps, folder) -> Trainer:
+def _data(model, tokenizer, blocks, n: int):
+    "Blocks with the labels that the kind of model needs."
     from vocab_lit.models.model_class import is_masked
-    from vocab_lit.training.lm_data import MaskedBlocks, PackedBlocks
-    from vocab_lit.training.settings import LaptConfig
-    from vocab_lit.training.trainer import LaptTrainer, training_arguments
+    from vocab_lit.training.lm_data import MaskedBlocks
 
-    sizes = dict(steps=steps, batch_size=batch, micro_batch=batch, length=length)
-    config = LaptConfig(**sizes, schedule="constant", warmup=0, eval_every=10**6)
-    args = training_arguments(config, 0, folder, eval_strategy="no", eval_on_start=False)
-    masks = tokenizer if is_masked(model) else None
-    data = MaskedBlocks(PackedBlocks(file, length), steps * batch, masks)
-    return LaptTrainer(model, args, config, train_dataset=data)
+    return MaskedBlocks(blocks, n, tokenizer if is_masked(model) else None)
 
 
 def _their_trainer(model, tokenizer, file, length, batch, steps, folder, bf16) -> Trainer:
@@ -77,17 +67,9 @@ def _their_trainer(model, tokenizer, file, length, batch, steps, folder, bf16) -
     from vocab_lit.models.model_class import is_masked
 
     on_gpu = torch.cuda.is_available()
-    args = TrainingArguments(
-        folder,
-        max_steps=steps,
-        per_device_train_batch_size=batch,
-        bf16=bf16,
-        use_cpu=not on_gpu,
-        report_to="none",
-        disable_tqdm=True,
-        save_strategy="no",
-        dataloader_pin_memory=on_gpu,
-    )
+    devices = dict(bf16=bf16, use_cpu=not on_gpu, dataloader_pin_memory=on_gpu)
+    quiet = dict(report_to="none", disable_tqdm=True, save_strategy="no")
+    args = TrainingArguments(folder, max_steps=steps, per_device_train_batch_size=batch, **devices, **quiet)
     blocks = np.fromfile(file, "<i4").reshape(-1, length).tolist()
     rows = [dict(input_ids=ids, attention_mask=[1] * length) for ids in blocks]
     if is_masked(model):
@@ -112,26 +94,8 @@ def as_side(side: str, model: PreTrainedModel) -> Iterator[None]:
         yield
 
 
-def _time_waiting(trainer: Trainer) -> list[float]:  # one more for each step
-    "Seconds that the processor waits for the blocks of each step."
-    waited, get = [], trainer.get_batch_samples
-
-    def timed(*args, **kwargs):
-        began = time.perf_counter()
-        got = get(*args, **kwargs)
-        waited.append(time.perf_counter() - began)
-        return got
-
-    trainer.get_batch_samples = timed
-    return waited
-
-
-def loss_difference(
-    model: PreTrainedModel,  # is on the processor again afterwards
-    tokenizer: PreTrainedTokenizerBase,
-    blocks: torch.Tensor,  # (n, length)
-) -> float:
-    "Difference of a device's loss from the processor's, as a share of it."
+def loss_difference(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, blocks: torch.Tensor) -> float:
+    "Difference of a device's loss on blocks (n, length) from the processor's, as a share of it."
     import torch
 
     from vocab_lit.models.device import find_device
@@ -154,27 +118,20 @@ def loss_difference(
 
 
 def gpu(
-    meter: Meter,
-    side: str,  # of SIDES
-    shape: str,  # of SHAPES
-    n_tokens: int,  # in the vocabulary
-    length: int,  # tokens in a block
-    batch: int,  # blocks; the plain Trainer has eight
-    steps: int,  # that are measured, after a warm-up
-    small: bool = False,  # whether all but the kind of model is tiny
+    meter: Meter, side: str, shape: str, n_tokens: int, length: int, batch: int, steps: int, small: bool = False
 ) -> dict:
-    "Steps of training after a warm-up."
+    "Steps of training after a warm-up; the plain Trainer has batches of eight."
     import torch
 
-    from testkit.toy_tokenizers import toy_tokenizer
-
     warm_up, batch = 1 if small else 10, batch if side in OURS else 8
-    tokenizer = toy_tokenizer("unigram", (f"w{i}" for i in range(n_tokens - 5)))
+    tokenizer, blocks = random_blocks(n_tokens, batch * (warm_up + steps), length)
     model = model_of(shape, n_tokens, small)
-    generator = torch.Generator().manual_seed(0)
-    blocks = torch.randint(5, n_tokens - 5, (batch * (warm_up + steps), length), generator=generator)
-    facts = dict(loss_difference=loss_difference(model, tokenizer, blocks[:2])) if side == "vocab_lit" else {}
-    flops = _flops(model, tokenizer, blocks[:2]) / 2 / length if side in OURS else 0  # of a token
+    facts, flops = {}, 0
+    if side == "vocab_lit":
+        facts = dict(loss_difference=loss_difference(model, tokenizer, blocks[:2]))
+    if side in OURS:
+        flops = count_flops(model, _data(model, tokenizer, blocks[:2], 2), at_labels=True) / 2 / length  # of a token
+        model.zero_grad()
     with as_side(side, model):
         seconds, waiting = _timed(meter, side, model, tokenizer, blocks, batch, warm_up)
     rate = steps * batch * length / seconds
@@ -199,39 +156,31 @@ def _peak(small: bool) -> float:
 
 
 def _timed(meter, side, model, tokenizer, blocks, batch, warm_up) -> tuple[float, float]:  # seconds, of them waiting
-    "Train on all blocks once, and time the steps after a warm-up."
-    steps, clock = len(blocks) // batch, step_clock(warm_up)
+    "Train on all blocks once, from a file, and time the steps after a warm-up."
+    from vocab_lit.training.lm_data import PackedBlocks
+
+    steps, length, clock, waited = len(blocks) // batch, blocks.shape[1], step_clock(warm_up), []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "tokens")
         blocks.numpy().astype("<i4").tofile(file)
-        given = (model, tokenizer, file, blocks.shape[1], batch, steps, folder)
-        trainer = _our_trainer(*given) if side in OURS else _their_trainer(*given, bf16=side.endswith("bf16"))
+        if side in OURS:
+            data = _data(model, tokenizer, PackedBlocks(file, length), steps * batch)
+            trainer = make_trainer(side, model, data, batch, folder)
+        else:
+            trainer = _their_trainer(model, tokenizer, file, length, batch, steps, folder, side.endswith("bf16"))
         trainer.add_callback(clock)
-        waited = _time_waiting(trainer)
+        get = trainer.get_batch_samples
+
+        def timed_get(*args, **kwargs):
+            began = time.perf_counter()
+            got = get(*args, **kwargs)
+            waited.append(time.perf_counter() - began)
+            return got
+
+        trainer.get_batch_samples = timed_get
         with meter:
             trainer.train()
     return clock.times[-1][0] - clock.times[0][0], sum(waited[warm_up:steps])
-
-
-def _flops(model, tokenizer, blocks) -> int:
-    "Operations of a pass forwards and backwards over some blocks."
-    from vocab_lit.models.model_class import is_masked
-    from vocab_lit.training.lm_data import MaskedBlocks
-
-    data = MaskedBlocks(blocks, len(blocks), tokenizer if is_masked(model) else None)
-    flops = count_flops(model, data, at_labels=True)
-    model.zero_grad()
-    return flops
-
-
-CASES = (  # shape, tokens, length, blocks in a batch
-    ("XLM-R base", 250_002, 256, 64),
-    ("XLM-R base", 250_002, 512, 32),
-    ("XLM-R base", 50_002, 256, 64),
-    ("XLM-R base", 50_002, 512, 32),
-    ("GPT-2", 50_257, 512, 32),
-    ("Qwen3 0.6B", 151_936, 512, 16),
-)
 
 
 def gpu_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
@@ -243,27 +192,24 @@ def gpu_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
         yield Case(f"{shape}, {n_tokens:,} tokens, blocks of {length}", case, sides=sides)
 
 
-def _shape_claims(shape) -> tuple[Claim, ...]:
-    def beside(other):
-        return medians(shape, "tokens_per_second", other, inverse=True)
-
+def _shape_claims(shape: str) -> tuple[Claim, ...]:
+    times, times_bf16 = (medians(shape, "tokens_per_second", other, inverse=True) for other in SIDES[2:])
     return (
-        Claim(f"tokens per second, vocab_lit / Trainer, {shape}", beside("Trainer"), low=3),
-        Claim(f"the same with the Trainer in bf16, {shape}", beside("Trainer, bf16")),
+        Claim(f"tokens per second, vocab_lit / Trainer, {shape}", times, low=3),
+        Claim(f"the same with the Trainer in bf16, {shape}", times_bf16),
         Claim(f"operations a second / those of a matrix product, {shape}", medians(shape, "share"), low=0.45),
     )
 
 
-def _pays(side):
-    return medians("", "tokens_per_second", side)
-
-
+RECOMPUTED = "tokens per second, with activations computed again / vocab_lit"
 CLAIMS = (
     *(claim for shape in SHAPES for claim in _shape_claims(shape)),
     Claim("share of the time in which blocks are waited for", medians("", "feed_share"), high=0.05),
     Claim("difference from the processor's loss, as a share", medians("", "loss_difference"), high=0.01),
-    Claim("tokens per second, with activations computed again / vocab_lit", _pays("recomputed")),
+    Claim(RECOMPUTED, medians("", "tokens_per_second", "recomputed")),
 )
+FACTS = dict(tokens_per_second="tokens per second", tflops="TFLOP/s", share="share of a product's")
+FACTS |= dict(feed_share="share of waiting for blocks", loss_difference="loss beside the processor's", gpu_mb="GPU MB")
 PART = Part(
     "gpu",
     "training on a GPU in half precision beside transformers' Trainer as run_mlm and run_clm use it",
@@ -272,14 +218,7 @@ PART = Part(
     as_sides(gpu, *SIDES),
     gpu_cases,
     claims=CLAIMS,
-    facts=dict(
-        tokens_per_second="tokens per second",
-        tflops="TFLOP/s",
-        share="share of a product's",
-        feed_share="share of waiting for blocks",
-        loss_difference="loss beside the processor's",
-        gpu_mb="GPU MB",
-    ),
+    facts=FACTS,
     named=True,
     gpu=True,
 )

@@ -54,10 +54,27 @@ def random_model(n_tokens: int, **shape) -> PreTrainedModel:  # shape: fields th
         return XLMRobertaForMaskedLM(XLMRobertaConfig(**ids | base | shape))
 
 
-def _plain_trainer(side: str) -> type[Trainer]:
-    "The plain Trainer on the data in their order, with the model's own loss or without any head."
+def random_blocks(n_tokens: int, n: int, length: int) -> tuple[PreTrainedTokenizerBase, torch.Tensor]:
+    "A tokenizer with so many tokens, and blocks (n, length) of them."
+    import torch
+
+    from testkit.toy_tokenizers import toy_tokenizer
+
+    tokenizer = toy_tokenizer("unigram", (f"w{i}" for i in range(n_tokens - 5)))
+    return tokenizer, torch.randint(5, n_tokens - 5, (n, length), generator=torch.Generator().manual_seed(0))
+
+
+def make_trainer(side: str, model: PreTrainedModel, data: MaskedBlocks, batch: int, folder: str) -> Trainer:
+    "This package's trainer, or the plain one on the data in their order with the model's own loss or without any head."
     from torch.utils.data import SequentialSampler
     from transformers import Trainer
+
+    from vocab_lit.training.settings import LaptConfig
+    from vocab_lit.training.trainer import LaptTrainer, training_arguments
+
+    sizes = dict(steps=len(data) // batch, batch_size=batch, micro_batch=batch, length=len(data[0]["input_ids"]))
+    config = LaptConfig(**sizes, schedule="constant", warmup=0, eval_every=10**6)
+    args = training_arguments(config, 0, folder, eval_strategy="no", eval_on_start=False, logging_first_step=True)
 
     class Plain(Trainer):
         def _get_train_sampler(self, train_dataset=None):
@@ -67,55 +84,22 @@ def _plain_trainer(side: str) -> type[Trainer]:
         def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
             return model.base_model(input_ids=inputs["input_ids"]).last_hidden_state.float().square().mean()
 
-    return {"plain": Plain, "no head": NoHead}[side]
+    others = {"plain": Plain, "no head": NoHead}
+    if side in others:
+        return others[side](model, args, train_dataset=data)
+    return LaptTrainer(model, args, config, train_dataset=data)
 
 
-def make_trainer(
-    side: str,
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    blocks: torch.Tensor,  # (batch * steps, length)
-    batch: int,
-    folder: str,
-) -> Trainer:
-    "One side's trainer, for one pass over the blocks."
+def lapt(meter: Meter, side: str, n_tokens: int, batch: int, length: int, steps: int, **shape) -> dict:
+    "Steps of training, after one that is not measured, of a `random_model` of a shape."
     from vocab_lit.training.lm_data import MaskedBlocks
-    from vocab_lit.training.settings import LaptConfig
-    from vocab_lit.training.trainer import LaptTrainer, training_arguments
-
-    sizes = dict(steps=len(blocks) // batch, batch_size=batch, micro_batch=batch, length=blocks.shape[1])
-    config = LaptConfig(**sizes, schedule="constant", warmup=0, eval_every=10**6)
-    args = training_arguments(config, 0, folder, eval_strategy="no", eval_on_start=False, logging_first_step=True)
-    data = MaskedBlocks(blocks, len(blocks), tokenizer)
-    if side == "vocab_lit":
-        return LaptTrainer(model, args, config, train_dataset=data)
-    return _plain_trainer(side)(model, args, train_dataset=data)
-
-
-def lapt(
-    meter: Meter,
-    side: str,
-    n_tokens: int,
-    batch: int,
-    length: int,
-    steps: int,  # that are measured, after one that is not
-    **shape,  # of `random_model`
-) -> dict:
-    "Steps of training."
-    import torch
-
-    from testkit.toy_tokenizers import toy_tokenizer
     from vocab_lit.training.lm_loss import answering_with_loss
 
-    tokenizer = toy_tokenizer("unigram", (f"w{i}" for i in range(n_tokens - 5)))
+    tokenizer, blocks = random_blocks(n_tokens, batch * (1 + steps), length)
     model, clock = random_model(n_tokens, **shape), step_clock(warm_up=1)
-    generator = torch.Generator().manual_seed(0)
-    blocks = torch.randint(5, n_tokens - 5, (batch * (1 + steps), length), generator=generator)
-    with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        if side == "vocab_lit":
-            stack.enter_context(answering_with_loss(model))
-        trainer = make_trainer(side, model, tokenizer, blocks, batch, folder)
+    ours = answering_with_loss(model) if side == "vocab_lit" else contextlib.nullcontext()
+    with tempfile.TemporaryDirectory() as folder, ours:
+        trainer = make_trainer(side, model, MaskedBlocks(blocks, len(blocks), tokenizer), batch, folder)
         trainer.add_callback(clock)
         with meter:
             trainer.train()
@@ -129,12 +113,11 @@ def lapt(
     )
 
 
-def count_flops(
-    model: PreTrainedModel,
-    data: MaskedBlocks,
-    at_labels: bool,  # by `lm_loss`, or by the model's own loss
-) -> int:
-    "Floating-point operations of a pass forwards and backwards over all data, without what is computed again."
+def count_flops(model: PreTrainedModel, data: MaskedBlocks, at_labels: bool) -> int:
+    """Floating-point operations of a pass forwards and backwards over all data, without what is computed again.
+
+    `at_labels`: by `lm_loss`, or by the model's own loss.
+    """
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 

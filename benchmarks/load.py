@@ -46,11 +46,9 @@ def load_tokens(meter: Meter, side: str, folder: str) -> dict:
     from vocab_lit.tokens.vocab import Vocab
 
     with meter:
-        if side == "vocab_lit":
-            n = len(Vocab.from_tokenizer(load_tokenizer(folder)))
-        else:
-            n = len(AutoTokenizer.from_pretrained(folder))
-    return dict(sums=n)
+        ours = side == "vocab_lit"
+        tokens = Vocab.from_tokenizer(load_tokenizer(folder)) if ours else AutoTokenizer.from_pretrained(folder)
+    return dict(sums=len(tokens))
 
 
 def load(meter: Meter, side: str, **arguments) -> dict:
@@ -67,16 +65,15 @@ def load_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
     for n in sizes:
         tokenizer, folder = random_tokenizers(n, 10, 0)[0], place / f"{n}"
         tokenizer.save_pretrained(folder)
-        sides = ("vocab_lit", "transformers")
-        yield Case(f"tokenizer of {n:,} tokens", dict(folder=str(folder)), n, "tokenizer", sides=sides)
+        ours = "vocab_lit"
+        yield Case(f"tokenizer of {n:,} tokens", dict(folder=str(folder)), n, "tokenizer", sides=(ours, "transformers"))
         words = [t.text for t in Vocab.from_tokenizer(tokenizer) if t.kind == "text"]
         probe = words[:: max(1, n // 1000)]
         write_fasttext(vectors, words, dim)
-        case, sides = dict(file=str(vectors), probe=probe), ("vocab_lit", "fasttext")
-        yield Case(f".bin of {n:,} words", case, n, ".bin", sides=sides)
+        case = dict(file=str(vectors), probe=probe)
+        yield Case(f".bin of {n:,} words", case, n, ".bin", sides=(ours, "fasttext"))
         write_table(table, words, np.random.default_rng(0).normal(size=(len(words), dim)).astype(np.float32))
-        case, sides = dict(file=str(table), probe=probe), ("vocab_lit", "gensim")
-        yield Case(f".vec of {n:,} words", case, n, ".vec", sides=sides)
+        yield Case(f".vec of {n:,} words", case | dict(file=str(table)), n, ".vec", sides=(ours, "gensim"))
 
 
 def _claim(other, what, case) -> Claim:

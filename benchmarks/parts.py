@@ -4,53 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
-from benchmarks import (
-    adapters,
-    expansion,
-    feed,
-    focus,
-    focus_process,
-    gguf_trim,
-    gpu,
-    lapt,
-    load,
-    memory,
-    nmf,
-    real,
-    text,
-    transplant,
-    trim,
-    wechsel,
-)
 from benchmarks.runner import Part, run_part
 from vocab_lit.text.corpus import write_json
 
 MODULES = (
-    focus,
-    focus_process,
-    wechsel,
-    lapt,
-    memory,
-    text,
-    adapters,
-    nmf,
-    trim,
-    expansion,
-    transplant,
-    load,
-    feed,
-    gguf_trim,
-    real,
-    gpu,
+    *("focus", "focus_process", "wechsel", "lapt", "memory", "text", "adapters", "nmf"),
+    *("trim", "expansion", "transplant", "load", "feed", "gguf_trim", "real", "gpu"),
 )
 AT_REST = 0.5  # load average up to which a machine is at rest
-PARTS: dict[str, Part] = {module.PART.name: module.PART for module in MODULES}
+PARTS: dict[str, Part] = {part.name: part for part in (import_module(f"benchmarks.{name}").PART for name in MODULES)}
 
 
-def _check_part(part: Part, small: bool, models: Sequence[str], texts: Mapping[str, Sequence[str]]) -> None:
+def _check_part(part: Part, small: bool = False, models: Sequence[str] = (), texts: object = None, **_: object) -> None:
     "`ValueError` where a part cannot be measured here."
     import torch
 
@@ -66,7 +35,7 @@ def _check_part(part: Part, small: bool, models: Sequence[str], texts: Mapping[s
 
 def run_bench(
     names: Sequence[str],  # of parts, or "all" for those that need not be named
-    out: str | Path | None,  # JSON file in which these parts take the place of older ones; None: no file
+    out: str | Path | None,  # JSON file in which these parts replace older ones; None: no file
     loaded: bool = False,  # whether parts that are recorded on a machine at rest are recorded all the same
     **options,  # of `run_part`
 ) -> dict[str, dict]:  # {part: record}
@@ -75,7 +44,7 @@ def run_bench(
         raise ValueError(f"no part {unknown[0]!r}; choose from {', '.join(PARTS)}, or all")
     chosen = [part for part in PARTS.values() if part.name in names or ("all" in names and not part.named)]
     for part in chosen:
-        _check_part(part, options.get("small", False), options.get("models", ()), options.get("texts") or {})
+        _check_part(part, **options)
     records, load = {}, os.getloadavg()[0]
     if load > AT_REST and not (loaded or options.get("small")) and any(part.at_rest for part in chosen):
         hint = "wait until nothing else computes, or give --loaded"
@@ -83,12 +52,8 @@ def run_bench(
     for part in chosen:
         records[part.name] = run_part(part, **options)
         if out:
-            _keep(Path(out), {part.name: records[part.name]})
+            file = Path(out)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+            write_json(kept | {part.name: records[part.name]}, file)
     return records
-
-
-def _keep(out: Path, record: dict) -> None:
-    "Put the record of a part into a file of records."
-    out.parent.mkdir(parents=True, exist_ok=True)
-    kept = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
-    write_json(kept | record, out)

@@ -23,14 +23,10 @@ with open(sys.argv[2], encoding="utf-8") as file:
     tokenizer(file.read().splitlines(), add_special_tokens=False)
 """
 GROWN = "--extend 2000 --expansion continued"
+TRAINED = "two vocabularies are trained, compared in seven sizes, and the model reads a text"
 # {case: (command, largest CPU time over that of reading, largest memory in MB, why that is not reached)}
 COMMANDS = {
-    "inspect": (
-        "inspect MODEL --text TEXT",
-        1.8,
-        700,
-        "reading alone takes 861 MB; two vocabularies are trained, compared in seven sizes, and the model reads a text",
-    ),
+    "inspect": ("inspect MODEL --text TEXT", 1.8, 700, f"reading alone takes 861 MB; {TRAINED}"),
     "transplant": (f"transplant MODEL --text TEXT {GROWN} --out OUT", 3, 1300, ""),
     "trim": ("trim MODEL --text TEXT --text OTHER --out OUT", 2, 900, "reading alone takes 861 MB"),
     "trim, GGUF": ("trim FILE --text TEXT --text OTHER --out OUT", 0.8, 240, ""),
@@ -53,13 +49,8 @@ def _child(arguments: Sequence[str]) -> dict[str, float]:
     after, largest = os.times(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     peak = largest / (2**20 if sys.platform == "darwin" else 2**10)
     user, system = after.children_user - before.children_user, after.children_system - before.children_system
-    return dict(
-        cpu_seconds=user + system,
-        seconds=time.perf_counter() - start,
-        extra_mb=peak,
-        peak_mb=peak,
-        load=os.getloadavg()[0],
-    )
+    took = dict(cpu_seconds=user + system, seconds=time.perf_counter() - start)
+    return took | dict(extra_mb=peak, peak_mb=peak, load=os.getloadavg()[0])
 
 
 def command(meter: Meter, line: str, names: dict[str, str]) -> dict[str, float]:
@@ -80,13 +71,9 @@ def reading(meter: Meter, line: str, names: dict[str, str]) -> dict[str, float]:
 
 
 def real_cases(
-    place: Path,
-    sizes: tuple,
-    small: bool,
-    models: Sequence[str] = (),  # a folder, and a GGUF file of the same model
-    texts: dict[str, list[str]] | None = None,  # {name of two languages: a file of each}
+    place: Path, sizes: tuple, small: bool, models: Sequence[str] = (), texts: dict[str, list[str]] | None = None
 ) -> Iterator[Case]:
-    "Each command; the folder's tokenizer is read."
+    "Each command on a folder and a GGUF file of one model, with a text of each of two languages."
     if models and not texts:
         raise ValueError("real needs --text, such as sw+en=swahili.txt,english.txt")
     if not models:
@@ -105,6 +92,14 @@ def real_cases(
         yield Case(name, dict(line=line, names=names))
 
 
+def _claims(case: str) -> tuple[Claim, Claim]:
+    _, most, memory, note = COMMANDS[case]
+    return (
+        Claim(f"CPU time of {case} / of reading", ratio("cpu_seconds", "vocab_lit", case, "reading"), None, most, note),
+        Claim(f"memory of {case}, MB", values("peak_mb", case=case), None, memory, note),
+    )
+
+
 PART = Part(
     "real",
     "whole commands on a real model, beside opening its tokenizer and encoding the text once",
@@ -112,16 +107,7 @@ PART = Part(
     "tokens",
     dict(vocab_lit=command, reading=reading),
     real_cases,
-    claims=tuple(
-        claim
-        for case, (_, most, memory, note) in COMMANDS.items()
-        for claim in (
-            Claim(
-                f"CPU time of {case} / of reading", ratio("cpu_seconds", "vocab_lit", case, "reading"), None, most, note
-            ),
-            Claim(f"memory of {case}, MB", values("peak_mb", case=case), None, memory, note),
-        )
-    ),
+    claims=tuple(claim for case in COMMANDS for claim in _claims(case)),
     facts=dict(load="load average"),
     named=True,
     takes_models=True,

@@ -109,13 +109,9 @@ def environment() -> dict:
 
 
 def turns(
-    part: Part,
-    case: Case,
-    rounds: int,
-    sizes: Sequence[float],  # of the part, as they are measured
-    missing: Sequence[str] = (),  # sides whose package is not there
+    part: Part, case: Case, rounds: int, sizes: Sequence[float], missing: Sequence[str] = ()
 ) -> list[tuple[int, str]]:  # (round, side)
-    "Who runs when: ours, theirs, ours, theirs."
+    "Who runs when: ours, theirs, ours, theirs; `sizes` are measured, and packages of some sides are missing."
     every_round = case.size is None or case.size in part.main or case.size == max(sizes)
     n = rounds if every_round and not case.once else 1
     return [(turn, side) for turn in range(n) for side in case.sides or part.sides if side not in missing]
@@ -142,12 +138,9 @@ def run_part(
         for case in part.cases(Path(place), sizes, small, **given):
             for n, side in turns(part, case, 1 if small else rounds, sizes, missing):
                 about = dict(case=case.name, series=case.series, size=case.size, side=side, round=n)
-                runs.append(_rounded(about | part.run(case, side, pythons, here=small)))
+                run = about | part.run(case, side, pythons, here=small)
+                runs.append({k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in run.items()})
                 bar.update()
             if part.compare and (not part.peers or len(missing) < len(pythons)):
                 checks[case.name] = part.compare(Path(case.arguments["folder"]))
     return dict(environment=environment(), rounds=rounds, runs=runs, checks=checks)
-
-
-def _rounded(run: dict) -> dict:
-    return {k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in run.items()}

@@ -54,13 +54,9 @@ def side_table(name: str, record: dict) -> pd.DataFrame:  # a row for each case 
 
     runs, part = Runs(record), PARTS[name]
     groups = runs.table.groupby(["case", "side"], sort=False)
-    # of the small cases of a part that compares, only the results count
-    rows = [
-        _side_row(runs, part.facts, *key, t)
-        for key, t in groups
-        if not (part.compare and part.sizes) or t["size"].notna().any()
-    ]
-    return pd.DataFrame(rows)
+    only_sized = part.compare and part.sizes  # of the small cases of a part that compares, only the results count
+    shown = [(key, t) for key, t in groups if not only_sized or t["size"].notna().any()]
+    return pd.DataFrame([_side_row(runs, part.facts, *key, t) for key, t in shown])
 
 
 def _side_row(runs: Runs, facts: dict, case: str, side: str, t: pd.DataFrame) -> dict:
@@ -102,7 +98,8 @@ def _measured(values: list[float]) -> str:
     return _spread(values, 0 if all(float(v).is_integer() for v in values) else 2)
 
 
-def _claim_row(part: str, claim: Claim, values: list[float]) -> dict:
+def _claim_row(part: str, claim: Claim, record: dict | None) -> dict:
+    values = claim.measured(record)
     holds = claim.holds(values)
     row = {"part": part, "claim": claim.text, "measured": _measured(values), "wanted": claim.limit, "holds": holds}
     return row | {"note": claim.note if holds == "no" else ""}
@@ -112,8 +109,8 @@ def claims_table(records: dict[str, dict]) -> pd.DataFrame:  # {part: record}; a
     "What was claimed, what was measured and whether it holds, by the median."
     import pandas as pd
 
-    claims = [(name, claim) for name, part in PARTS.items() for claim in part.claims]
-    return pd.DataFrame([_claim_row(name, claim, claim.measured(records.get(name))) for name, claim in claims])
+    rows = [_claim_row(name, claim, records.get(name)) for name, part in PARTS.items() for claim in part.claims]
+    return pd.DataFrame(rows)
 
 
 def checks_table(checks: dict[str, dict]) -> pd.DataFrame:  # a row for each case
@@ -125,15 +122,11 @@ def checks_table(checks: dict[str, dict]) -> pd.DataFrame:  # a row for each cas
 
 def list_parts(there: Sequence[str] = ()) -> list[dict]:  # there: the peers that are installed
     "Name, subject, peers and minutes of each part."
-    return [
-        dict(
-            part=part.name,
-            measures=part.about,
-            beside=", ".join(peer if peer in there else f"{peer} (not installed)" for peer in part.peers),
-            minutes_a_round=part.minutes,
-        )
-        for part in PARTS.values()
-    ]
+    rows = []
+    for part in PARTS.values():
+        peers = ", ".join(peer if peer in there else f"{peer} (not installed)" for peer in part.peers)
+        rows.append(dict(part=part.name, measures=part.about, beside=peers, minutes_a_round=part.minutes))
+    return rows
 
 
 def report(records: dict[str, dict]) -> str:  # {part: record}

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks.claims import Claim, Runs, Value, exponent
+from benchmarks.claims import Claim, Value, grows
 from benchmarks.runner import Case, Part
 from testkit.made import write_zipf_text
 from testkit.process import Meter
@@ -50,20 +50,12 @@ def text_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
         file.unlink()
 
 
-def _time_exponent(stage: str) -> Value:
-    def value(runs: Runs) -> list[float]:
-        t = runs.growth()
-        t = t[t.series == stage]
-        return [exponent(t["size"], t["cpu_seconds"])]
-
-    return value
-
-
 def _peak_ratio(stage: str) -> Value:
-    def value(runs: Runs) -> list[float]:
-        t = runs.growth()
-        peaks = t[t.series == stage]["peak_mb"].tolist()
-        return [max(peaks) / peaks[0]]
+    "Peak memory with the largest text divided by that with the smallest."
+
+    def value(runs):
+        peaks = runs.curve("peak_mb", stage)
+        return [peaks.max() / peaks.iloc[0]]
 
     return value
 
@@ -71,7 +63,7 @@ def _peak_ratio(stage: str) -> Value:
 TIMED = ("read", "clean", "sample", "unigram", "wordpiece", "bpe", "vectors")
 PEAKS = {"read": 1.05, "sample": 1.1, "unigram": None, "bpe": None, "vectors": None}
 CLAIMS = (
-    *(Claim(f"CPU time of {s} over MB of text, exponent", _time_exponent(s), high=1.05) for s in TIMED),
+    *(Claim(f"CPU time of {s} over MB of text, exponent", grows("cpu_seconds", series=s), high=1.05) for s in TIMED),
     *(Claim(f"peak memory of {s}, largest text / smallest", _peak_ratio(s), high=high) for s, high in PEAKS.items()),
 )
 PART = Part(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import itertools
 import json
@@ -10,15 +9,17 @@ import re
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from unicodedata import category
 
 import sentencepiece
+import typer
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
-from benchmarks.verdicts import TokenizerVerdict, make_record, one_line
+from benchmarks.verdicts import TokenizerVerdict, Wrong, judged, make_record, must, one_line, printed
 from testkit.phrasebook import lines
 from testkit.tiny_tokenizers import (
     FORMS,
@@ -33,19 +34,19 @@ from testkit.tiny_tokenizers import (
     tokenizer_classes,
     write_source,
 )
+from vocab_lit.tokens.continued import extend_on_text
+from vocab_lit.tokens.expansion import expand_tokenizer
+from vocab_lit.tokens.load import check_loads_again, load_tokenizer
+from vocab_lit.tokens.settings import TrimSettings
+from vocab_lit.tokens.tokenizer_file import save_tokenizer
+from vocab_lit.tokens.train import train_tokenizer_like
+from vocab_lit.tokens.trim import trim
 
 LANGUAGE_CODES = ("fra_Latn", "swh_Latn", "fr_XX", "sw_KE", "fra", "swh")  # of all classes that have src_lang
-SETTINGS = ("padding_side", "truncation_side", "model_input_names", "clean_up_tokenization_spaces", "chat_template")
-SETTINGS += ("split_special_tokens",)
-
-
-class Wrong(Exception):
-    "What is not as the source's."
-
-
-def _must(holds: bool, what: str) -> None:
-    if not holds:
-        raise Wrong(what)
+SETTINGS = (
+    *("padding_side", "truncation_side", "model_input_names"),
+    *("clean_up_tokenization_spaces", "chat_template", "split_special_tokens"),
+)
 
 
 def _must_equal(was: Any, now: Any, what: str) -> None:
@@ -93,17 +94,11 @@ def _texts(tokenizer: PreTrainedTokenizerBase, texts: list[Any]) -> list[Text]:
     encoded = backend.encode_batch(texts)
     ids = [e.ids for e in encoded]
     decoded = zip(*(backend.decode_batch(ids, skip_special_tokens=skip) for skip in (False, True)))
-    return [
-        Text(
-            tuple(e.tokens),
-            tuple(t in special for t in e.tokens),
-            tuple(e.type_ids),
-            tuple(e.offsets),
-            both,
-            unknown in e.ids,
-        )
-        for e, both in zip(encoded, decoded)
-    ]
+    made = []
+    for e, both in zip(encoded, decoded):
+        are_special = tuple(token in special for token in e.tokens)
+        made.append(Text(tuple(e.tokens), are_special, tuple(e.type_ids), tuple(e.offsets), both, unknown in e.ids))
+    return made
 
 
 def _special_flags(tokenizer: PreTrainedTokenizerBase) -> dict[str, tuple[bool, ...]]:
@@ -135,10 +130,8 @@ def _calls(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
     }
     made = {}
     for name, call in calls.items():
-        try:
+        with suppress(Exception):  # of which there are as many as classes
             made[name] = _in_tokens(tokenizer, dict(call()))
-        except Exception:  # noqa: BLE001, S112  of which there are as many as classes
-            continue
     return made
 
 
@@ -155,23 +148,18 @@ def _in_tokens(tokenizer: PreTrainedTokenizerBase, made: dict[str, Any]) -> dict
 
 def _languages(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
     "What stands around a text of each language that has a token, as source and as target."
-    made = {}
-    line = kept_text()[0]
-    for role in ("src_lang", "tgt_lang"):
+    made, line, unknown = {}, kept_text()[0], (None, tokenizer.unk_token_id)
+    for role, side in (("src_lang", "text"), ("tgt_lang", "text_target")):
         if not hasattr(tokenizer, role):
             continue
         before = getattr(tokenizer, role)
         for code in LANGUAGE_CODES:
-            try:
+            with suppress(Exception):  # a code of another class
                 setattr(tokenizer, role, code)
-                options = dict(text_target=line) if role == "tgt_lang" else dict(text=line)
-                row = tokenizer.convert_ids_to_tokens(tokenizer(**options)["input_ids"])
-            except Exception:  # noqa: BLE001, S112  a code of another class
-                continue
-            if tokenizer.convert_tokens_to_ids(getattr(tokenizer, role)) in (None, tokenizer.unk_token_id):
-                continue
-            special = {*tokenizer.all_special_tokens, *LANGUAGE_CODES} - {tokenizer.unk_token}
-            made[role, code] = [token for token in row if token in special]
+                row = tokenizer.convert_ids_to_tokens(tokenizer(**{side: line})["input_ids"])
+                must(tokenizer.convert_tokens_to_ids(getattr(tokenizer, role)) not in unknown, "an unknown token")
+                special = {*tokenizer.all_special_tokens, *LANGUAGE_CODES} - {tokenizer.unk_token}
+                made[role, code] = [token for token in row if token in special]
         setattr(tokenizer, role, before)
     return made
 
@@ -182,10 +170,10 @@ def _check_settings(source: PreTrainedTokenizerBase, made: PreTrainedTokenizerBa
         _must_equal(getattr(source, name, None), getattr(made, name, None), name)
     flags = _special_flags(made)
     for token, told in _special_flags(source).items():
-        _must(token in flags, f"the added token {token!r} is gone")
+        must(token in flags, f"the added token {token!r} is gone")
         _must_equal(told, flags[token], f"how {token!r} is found")
     lost = {name for name in _public(source) if not hasattr(made, name)}
-    _must(not lost, f"a {type(source).__name__} has {', '.join(sorted(lost)[:4])}, and a {type(made).__name__} has not")
+    must(not lost, f"a {type(source).__name__} has {', '.join(sorted(lost)[:4])}, and a {type(made).__name__} has not")
     was, now = _languages(source), _languages(made)
     _must_equal(was, {key: now.get(key) for key in was}, "what stands around a text of a language")
 
@@ -193,7 +181,7 @@ def _check_settings(source: PreTrainedTokenizerBase, made: PreTrainedTokenizerBa
 def _check_calls(source: PreTrainedTokenizerBase, made: PreTrainedTokenizerBase, same_tokens: bool) -> None:
     was, now = _calls(source), _calls(made)
     for name, told in was.items():
-        _must(name in now, f"{name} is refused")
+        must(name in now, f"{name} is refused")
         _must_equal(told.keys(), now[name].keys(), f"what is returned for {name}")
         for part in told if same_tokens else ():
             _must_equal(told[part], now[name][part], f"{part} of {name}")
@@ -220,14 +208,10 @@ def _check_texts(source: Reference, made: PreTrainedTokenizerBase, new: set[str]
     "Lines without new tokens are the same; the others decode to the same, from the same characters."
     for text, was, now in zip(source.inputs, source.texts, _texts(made, source.inputs)):
         if new.isdisjoint(now.tokens):
-            _check_same(text, was, now)
+            for field in fields(Text):
+                _must_equal(getattr(was, field.name), getattr(now, field.name), f"{field.name} of {text!r}")
         elif not was.unknown:
             _check_like(text, was, now)
-
-
-def _check_same(text: Any, was: Text, now: Text) -> None:
-    for field in fields(Text):
-        _must_equal(getattr(was, field.name), getattr(now, field.name), f"{field.name} of {text!r}")
 
 
 def _check_like(text: Any, was: Text, now: Text) -> None:
@@ -249,10 +233,10 @@ def _check_replaced(source: Reference, made: PreTrainedTokenizerBase) -> None:
             _must_equal(*words, f"words of {text!r}")
     for text, was, now in zip(source.inputs, source.texts, _texts(made, source.inputs)):
         if not was.unknown:
-            _must(not now.unknown, f"unknown tokens in {text!r}")
+            must(not now.unknown, f"unknown tokens in {text!r}")
             _check_like(text, was, now)
         elif text in UNSEEN:
-            _must(now.unknown, f"{text!r} has no unknown token")
+            must(now.unknown, f"{text!r} has no unknown token")
 
 
 def _check_sentencepiece(folder: Path, opened: PreTrainedTokenizerBase) -> None:
@@ -274,47 +258,21 @@ def _check_sentencepiece(folder: Path, opened: PreTrainedTokenizerBase) -> None:
             _must_equal(model.id_to_piece(model.encode(text)), opened.tokenize(text), f"tokens of {text!r} beside it")
 
 
-def _opened(folder: Path) -> PreTrainedTokenizerBase:
-    from vocab_lit.tokens.load import load_tokenizer
-
-    return load_tokenizer(folder)
-
-
 def _trimmed(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
-    from vocab_lit.tokens.settings import TrimSettings
-    from vocab_lit.tokens.trim import trim
-
     texts = [*kept_text(), *UNSEEN, *_special_texts(tokenizer), *kept_text()[0].split()]
     return trim(tokenizer, {"text": texts}, TrimSettings(coverage=1.0)).tokenizer
 
 
-def _extended(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
-    from vocab_lit.tokens.expansion import expand_tokenizer
-    from vocab_lit.tokens.train import train_tokenizer_like
-
-    return expand_tokenizer(tokenizer, train_tokenizer_like(tokenizer, new_text(), 1000), 900)
-
-
-def _continued(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
-    from vocab_lit.tokens.continued import extend_on_text
-
-    return extend_on_text(tokenizer, new_text(), 60).tokenizer
-
-
-def _replaced(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
-    from vocab_lit.tokens.train import train_tokenizer_like
-
-    return train_tokenizer_like(tokenizer, kept_text() * 2, 1400, keep_reserved=True)
-
-
-STEPS = {"trimmed": _trimmed, "extended": _extended, "continued": _continued, "replaced": _replaced}
+STEPS: dict[str, Callable[[PreTrainedTokenizerBase], PreTrainedTokenizerBase]] = {
+    "trimmed": _trimmed,
+    "extended": lambda t: expand_tokenizer(t, train_tokenizer_like(t, new_text(), 1000), 900),
+    "continued": lambda t: extend_on_text(t, new_text(), 60).tokenizer,
+    "replaced": lambda t: train_tokenizer_like(t, kept_text() * 2, 1400, keep_reserved=True),
+}
 
 
 def _saved(tokenizer: PreTrainedTokenizerBase, model_type: str, folder: Path) -> PreTrainedTokenizerBase:
     "A tokenizer in a model's folder, as plain transformers opens it."
-    from vocab_lit.tokens.load import check_loads_again
-    from vocab_lit.tokens.tokenizer_file import save_tokenizer
-
     check_loads_again(tokenizer, model_type)
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps(dict(model_type=model_type)), encoding="utf-8")
@@ -322,19 +280,16 @@ def _saved(tokenizer: PreTrainedTokenizerBase, model_type: str, folder: Path) ->
     return AutoTokenizer.from_pretrained(folder)
 
 
-def _check(step: str, source: Reference, made: PreTrainedTokenizerBase) -> None:
+def _check(step: str, source: Reference, made: PreTrainedTokenizerBase, folder: Path | None = None) -> None:
     same = step in ("opened", "trimmed")
+    if folder:
+        _check_sentencepiece(folder, made)
     if step == "replaced":
         _check_replaced(source, made)
     else:
         _check_texts(source, made, set() if same else made.get_vocab().keys() - source.tokenizer.get_vocab().keys())
     _check_settings(source.tokenizer, made)
     _check_calls(source.tokenizer, made, same)
-
-
-def _check_opened(source: Reference, folder: Path, opened: PreTrainedTokenizerBase) -> None:
-    _check_sentencepiece(folder, opened)
-    _check("opened", source, opened)
 
 
 def _tried(make: Callable[[], PreTrainedTokenizerBase]) -> tuple[PreTrainedTokenizerBase | None, str, str]:
@@ -347,42 +302,12 @@ def _tried(make: Callable[[], PreTrainedTokenizerBase]) -> tuple[PreTrainedToken
         return None, "crashed", one_line(e)
 
 
-def _judged(check: Callable[[], None]) -> tuple[str, str]:  # result, why
-    try:
-        check()
-    except Wrong as e:
-        return "wrong", str(e)
-    except Exception as e:  # noqa: BLE001  such as a tokenizer that does not take what the source does
-        return "wrong", one_line(e)
-    return "right", ""
-
-
 def _step(step: str, source: Reference, folder: Path, model_type: str) -> tuple[str, str]:  # result, why
     "Change a tokenizer, save it, open it by plain transformers, and judge it."
-    opened = _opened(folder)  # a step may change what it is given
+    opened = load_tokenizer(folder)  # a step may change what it is given
     out = folder.with_name(step)
     made, result, why = _tried(lambda: _saved(STEPS[step](opened), model_type, out))
-    return (result, why) if made is None else _judged(lambda: _check(step, source, made))
-
-
-def _judged_source(folder: Path) -> tuple[PreTrainedTokenizerBase, PreTrainedTokenizerBase | None, str, str]:
-    "The tokenizer of transformers and our own, with the result and reason of opening it."
-    by_transformers = AutoTokenizer.from_pretrained(folder)
-    opened, result, why = _tried(lambda: _opened(folder))
-    if opened is None:
-        return by_transformers, None, result, why
-    if not by_transformers.is_fast:
-        return by_transformers, None, "wrong", f"a {type(by_transformers).__name__} is opened as another class"
-    return by_transformers, opened, "", ""
-
-
-def _reference(folder: Path, by_transformers: PreTrainedTokenizerBase, opened: PreTrainedTokenizerBase) -> Reference:
-    "What others are compared with: plain transformers' tokenizer, if it divides texts as a SentencePiece model does."
-    try:
-        _check_sentencepiece(folder, by_transformers)
-    except Wrong:
-        return Reference(opened)
-    return Reference(by_transformers)
+    return (result, why) if made is None else judged(lambda: _check(step, source, made))
 
 
 def try_form(c: TokenizerClass, form: Form, steps: Iterable[str] = STEPS) -> Iterator[TokenizerVerdict]:
@@ -393,16 +318,21 @@ def try_form(c: TokenizerClass, form: Form, steps: Iterable[str] = STEPS) -> Ite
         folder = Path(place, "source")
         try:
             write_source(c, form, folder)
-            by_transformers, opened, result, why = _judged_source(folder)
-            _must(not (odd := oddity(by_transformers)), odd)
+            by_transformers = AutoTokenizer.from_pretrained(folder)
+            opened, result, why = _tried(lambda: load_tokenizer(folder))
+            must(not (odd := oddity(by_transformers)), odd)
         except Exception as e:  # noqa: BLE001  a form that the class does not have
             yield TokenizerVerdict(*about, "opened", "not built", one_line(e))
             return
+        if opened is not None and not by_transformers.is_fast:
+            opened, result, why = None, "wrong", f"a {type(by_transformers).__name__} is opened as another class"
         if opened is None:
             yield TokenizerVerdict(*about, "opened", result, why)
             return
-        source = _reference(folder, by_transformers, opened)
-        yield TokenizerVerdict(*about, "opened", *_judged(lambda: _check_opened(source, folder, opened)))
+        # plain transformers' tokenizer is the reference, if it divides texts as a SentencePiece model does
+        divides_right, _ = judged(lambda: _check_sentencepiece(folder, by_transformers))
+        source = Reference(by_transformers if divides_right == "right" else opened)
+        yield TokenizerVerdict(*about, "opened", *judged(lambda: _check("opened", source, opened, folder)))
         for step in steps:
             yield TokenizerVerdict(*about, step, *_step(step, source, folder, c.model_type))
 
@@ -421,19 +351,13 @@ def sweep(chosen: list[TokenizerClass] | None = None) -> Iterator[TokenizerVerdi
             yield from try_form(c, form, list(STEPS)[(turn // 2 + i) % 2 :: 2])
 
 
-def main() -> None:
-    "Try all classes and write the record, or those named behind the file."
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=Path, help="JSON file of the record")
-    parser.add_argument("names", nargs="*", help="names of tokenizer classes; none: all")
-    given = parser.parse_args()
-    file, names = given.file, given.names
-    verdicts = []
-    for v in sweep([c for c in tokenizer_classes() if c.name in names] if names else None):
-        print(v.result, v.name, v.model_type, v.form, v.step, v.why, sep=" | ", flush=True)
-        verdicts.append(v)
-    make_record(verdicts).write(file)
+def main(
+    file: Annotated[Path, typer.Argument(help="JSON file of the record.")],
+    names: Annotated[list[str] | None, typer.Argument(help="Names of tokenizer classes; none: all.")] = None,
+) -> None:
+    "Open, change, save and judge a small tokenizer of each tokenizer class of transformers, and write the record."
+    make_record(printed(sweep([c for c in tokenizer_classes() if c.name in names] if names else None))).write(file)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -25,21 +25,11 @@ def write_decoder(folder: Path, n_tokens: int, hidden: int, layers: int = 32) ->
     from safetensors.torch import save_file
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    config = LlamaConfig(
-        vocab_size=n_tokens,
-        hidden_size=hidden,
-        intermediate_size=hidden * 9 // 4,
-        num_hidden_layers=layers,
-        num_attention_heads=hidden // 64,
-        num_key_value_heads=hidden // 256 or 1,
-        max_position_embeddings=4096,
-        tie_word_embeddings=False,
-        dtype="bfloat16",
-        architectures=["LlamaForCausalLM"],
-        bos_token_id=0,
-        eos_token_id=2,
-        pad_token_id=1,
-    )
+    widths = dict(hidden_size=hidden, intermediate_size=hidden * 9 // 4, num_hidden_layers=layers)
+    heads = dict(num_attention_heads=hidden // 64, num_key_value_heads=hidden // 256 or 1)
+    kind = dict(tie_word_embeddings=False, dtype="bfloat16", architectures=["LlamaForCausalLM"])
+    ids = dict(vocab_size=n_tokens, bos_token_id=0, eos_token_id=2, pad_token_id=1)
+    config = LlamaConfig(**widths, **heads, **kind, **ids, max_position_embeddings=4096)
     config.save_pretrained(folder)
     with torch.device("meta"):
         shapes = {name: p.shape for name, p in LlamaForCausalLM(config).named_parameters()}
@@ -91,9 +81,8 @@ def transplant(meter: Meter, side: str, model: str, tokenizer: str, vectors: str
 
     loaded = patch.object(Source, "open_weights", Source.load) if side == "loaded" else contextlib.nullcontext()
     with loaded, meter:
-        pipeline.transplant_files(
-            model, [], out, TransplantSettings.of(method="focus", tokenizer=tokenizer, vectors=vectors)
-        )
+        settings = TransplantSettings.of(method="focus", tokenizer=tokenizer, vectors=vectors)
+        pipeline.transplant_files(model, [], out, settings)
     tokens = max(token_bytes(model), token_bytes(out)) / 2**20
     facts = dict(tokens_mb=tokens, times=meter.record["extra_mb"] / tokens, digest=digest(Path(out)))
     shutil.rmtree(out)
@@ -128,11 +117,7 @@ def _different_results(runs):
 
 
 CLAIMS = (
-    Claim(
-        "extra memory / embeddings and head, weights in their files, largest decoder",
-        values("times"),
-        high=1.5,
-    ),
+    Claim("extra memory / embeddings and head, weights in their files, largest decoder", values("times"), high=1.5),
     Claim("the same with all weights loaded", values("times", "loaded")),
     Claim("different results of the two ways", _different_results, high=0),
 )

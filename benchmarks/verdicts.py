@@ -1,10 +1,11 @@
-"""What became of each model class of transformers: a record, and its tables."""
+"""Judge the classes of transformers one by one; records of the verdicts, and their tables."""
 
 from __future__ import annotations
 
 import collections
 import json
 import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -12,18 +13,20 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     import pandas as pd
 
-TASKS = {
-    "masked LM": "MODEL_FOR_MASKED_LM_MAPPING_NAMES",
-    "causal LM": "MODEL_FOR_CAUSAL_LM_MAPPING_NAMES",
-    "sequence-to-sequence LM": "MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES",
-    "image-text-to-text": "MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES",
-    "speech-to-text": "MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES",
-    "pretraining": "MODEL_FOR_PRETRAINING_MAPPING_NAMES",
-    "sequence classification": "MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES",
-    "token classification": "MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES",
-    "without a head": "MODEL_MAPPING_NAMES",
+_MAPPINGS = {
+    "masked LM": "FOR_MASKED_LM",
+    "causal LM": "FOR_CAUSAL_LM",
+    "sequence-to-sequence LM": "FOR_SEQ_TO_SEQ_CAUSAL_LM",
+    "image-text-to-text": "FOR_IMAGE_TEXT_TO_TEXT",
+    "speech-to-text": "FOR_SPEECH_SEQ_2_SEQ",
+    "pretraining": "FOR_PRETRAINING",
+    "sequence classification": "FOR_SEQUENCE_CLASSIFICATION",
+    "token classification": "FOR_TOKEN_CLASSIFICATION",
 }
+TASKS = {task: f"MODEL_{name}_MAPPING_NAMES" for task, name in _MAPPINGS.items()}
+TASKS["without a head"] = "MODEL_MAPPING_NAMES"
 RESULTS = ("right", "refused", "wrong", "crashed", "not built")
+STEPS = ("opened", "trimmed", "extended", "continued", "replaced")
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,10 @@ class Verdict:
     name: str
     model_type: str
     task: str
-    result: str  # right, refused, wrong, crashed or not built
+    result: str  # one of RESULTS
     why: str = ""  # it was refused, is wrong, crashed or could not be built
     pad_moved: str = ""  # why it is refused where the padding id moves, and only there
     compared: bool = True  # whether outputs could be compared
-
-
-STEPS = ("opened", "trimmed", "extended", "continued", "replaced")
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,35 @@ class TokenizerVerdict:
     model_type: str  # of the folder
     form: str  # which files there are, and what they say
     step: str  # one of STEPS
-    result: str  # right, refused, wrong, crashed or not built
+    result: str  # one of RESULTS
     why: str = ""  # it was refused, is wrong, crashed or could not be built
 
 
 V = TypeVar("V", Verdict, TokenizerVerdict)
+
+
+class Wrong(Exception):
+    "What is not as it should be."
+
+
+def must(holds: bool, what: str) -> None:
+    "`Wrong` unless something holds."
+    if not holds:
+        raise Wrong(what)
+
+
+def one_line(error: Exception) -> str:
+    "An error, for a verdict."
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+
+
+def judged(check: Callable[[], object]) -> tuple[str, str]:  # result, why
+    "Whether a check ends without an error."
+    try:
+        check()
+    except Exception as e:  # noqa: BLE001  such as a folder that does not load
+        return "wrong", str(e) if isinstance(e, Wrong) else one_line(e)
+    return "right", ""
 
 
 @dataclass(frozen=True)
@@ -71,10 +95,10 @@ class Record(Generic[V]):
         return cls(kept["transformers"], [kind(**verdict) for verdict in kept["verdicts"]])
 
     def write(self, file: str | Path) -> None:
-        "Write it with a line for each verdict, without what is as usual."
+        "Write a line for each verdict, without fields that have their defaults."
         usual = {f.name: f.default for verdict in self.verdicts[:1] for f in fields(verdict)}
-        told = [{name: v for name, v in asdict(verdict).items() if v != usual[name]} for verdict in self.verdicts]
-        lines = ",\n".join(map(json.dumps, told))
+        kept = [{name: v for name, v in asdict(verdict).items() if v != usual[name]} for verdict in self.verdicts]
+        lines = ",\n".join(map(json.dumps, kept))
         text = f'{{"transformers": {json.dumps(self.transformers)}, "verdicts": [\n{lines}\n]}}\n'
         Path(file).write_text(text, encoding="utf-8")
 
@@ -83,40 +107,46 @@ class Record(Generic[V]):
         return [verdict for verdict in self.verdicts if verdict.result == result]
 
 
-def make_record(verdicts: list[V]) -> Record[V]:
-    "What is kept of a sweep: reasons without the folder of the trial, as far as a table has room."
+def printed(verdicts: Iterable[V]) -> Iterator[V]:
+    "Print each verdict before passing it on."
+    for verdict in verdicts:
+        print(*filter(None, map(str, asdict(verdict).values())), sep=" | ", flush=True)
+        yield verdict
+
+
+def make_record(verdicts: Iterable[V]) -> Record[V]:
+    "The record of a sweep: reasons without the folder of the trial, as long as a table has room for."
     import transformers
 
-    def plain(why):
-        return re.sub(r"\S*/tmp\S*", "FOLDER", why)[:200]
+    def plain(verdict: V) -> V:
+        reasons = {name: getattr(verdict, name) for name in ("why", "pad_moved") if hasattr(verdict, name)}
+        return replace(verdict, **{name: re.sub(r"\S*/tmp\S*", "FOLDER", why)[:200] for name, why in reasons.items()})
 
-    told = ("why", "pad_moved")
-    kept = [replace(v, **{name: plain(getattr(v, name)) for name in told if hasattr(v, name)}) for v in verdicts]
-    return Record(transformers.__version__, kept)
+    return Record(transformers.__version__, list(map(plain, verdicts)))
+
+
+def _counts(record: Record, kind: str, order: Iterable[str]) -> pd.DataFrame:
+    "How many verdicts of each kind came out how."
+    import pandas as pd
+
+    counts = collections.Counter((getattr(v, kind), v.result) for v in record.verdicts)
+    table = pd.DataFrame({of: {result: counts[of, result] for result in RESULTS} for of in order}).T
+    table.loc["all"] = table.sum()
+    return table.rename_axis(kind).reset_index()
 
 
 def counts_table(record: Record) -> pd.DataFrame:
     "How many classes of each task came out how."
-    import pandas as pd
-
-    counts = collections.Counter((v.task, v.result) for v in record.verdicts)
-    table = pd.DataFrame({task: {result: counts[task, result] for result in RESULTS} for task in TASKS}).T
-    table.loc["all"] = table.sum()
-    return table.rename_axis("task").reset_index()
+    return _counts(record, "task", TASKS)
 
 
 def steps_table(record: Record[TokenizerVerdict]) -> pd.DataFrame:
     "How often each step came out how, in all forms of files of all tokenizer classes."
-    import pandas as pd
-
-    counts = collections.Counter((v.step, v.result) for v in record.verdicts)
-    table = pd.DataFrame({step: {result: counts[step, result] for result in RESULTS} for step in STEPS}).T
-    table.loc["all"] = table.sum()
-    return table.rename_axis("step").reset_index()
+    return _counts(record, "step", STEPS)
 
 
 def class_results(record: Record[TokenizerVerdict]) -> dict[str, str]:
-    "Of each tokenizer class what became of it: the worst that is wrong, otherwise right where any of its forms is."
+    "The result of each tokenizer class: the worst wrong one, otherwise right where any of its forms is."
     found = collections.defaultdict(set)
     for v in record.verdicts:
         found[v.name].add(v.result)
@@ -125,67 +155,51 @@ def class_results(record: Record[TokenizerVerdict]) -> dict[str, str]:
 
 
 def told_of_classes(record: Record[TokenizerVerdict], result: str) -> pd.DataFrame:
-    "What came out with a result, by class and reason."
+    "The verdicts with a result, by class and reason."
     import pandas as pd
 
     rows = {(v.name, v.step, v.why.removeprefix("FOLDER: ")): v.form for v in record[result]}
-    columns = ["class", "step", "reason", "files"]
-    return pd.DataFrame([(*key, form) for key, form in rows.items()], columns=columns)
+    return pd.DataFrame([(*key, form) for key, form in rows.items()], columns=["class", "step", "reason", "files"])
 
 
 def compared_table(record: Record) -> pd.DataFrame:
-    "Of the right classes, how many were judged by their outputs with the padding id kept and moved."
+    "How many of the right classes were judged by their outputs with the padding id kept and moved."
     import pandas as pd
 
     right = record["right"]
-    moved = [v for v in right if not v.pad_moved]
-    columns = ["padding", "right", "outputs compared", "refused"]
-    rows = [
-        (padding, len(some), sum(v.compared for v in some), len(right) - len(some))
-        for padding, some in (("kept", right), ("moved", moved))
-    ]
-    return pd.DataFrame(rows, columns=columns)
+    groups = {"kept": right, "moved": [v for v in right if not v.pad_moved]}
+    rows = [(name, len(some), sum(v.compared for v in some), len(right) - len(some)) for name, some in groups.items()]
+    return pd.DataFrame(rows, columns=["padding", "right", "outputs compared", "refused"])
 
 
-REASONS = [  # what a refusal says, and why that is
-    (
-        r"none of its tensors has|no token is put into|has no size of a",
-        "no embeddings of tokens, as in encoders of sound",
-    ),
-    (r"has several vocabularies|depends on another vocab", "several vocabularies, or tables of n-grams and hashes"),
-    (r"depends on the vocabulary of", "a table with more rows than the vocabulary has tokens"),
-    (r"holds no embeddings", "a table of integers by token, such as the expert of each"),
-    (r"ends a text at its highest id|does not find the end", "the end of a text is found by its id"),
-    (r"rows for \d+ token ids", "fewer embeddings than tokens"),
-    (r"numbers positions from its padding", "positions are counted from the padding id"),
-    (r"would be given", "further tables of positions"),
-    (r"requires the|parameters, which are too many|has no attribute .*Model", "a package or more memory is needed"),
-    (r"", "the rules of the sweep make no tiny configuration of it"),
-]
-
-
-def one_line(error: Exception) -> str:
-    "What went wrong, for a verdict."
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+REASONS = {  # what a refusal says, and why that is
+    r"none of its tensors has|no token is put|has no size of a": "no embeddings of tokens, as in encoders of sound",
+    r"has several vocabularies|depends on another vocab": "several vocabularies, or tables of n-grams and hashes",
+    r"depends on the vocabulary of": "a table with more rows than the vocabulary has tokens",
+    r"holds no embeddings": "a table of integers by token, such as the expert of each",
+    r"ends a text at its highest id|does not find the end": "the end of a text is found by its id",
+    r"rows for \d+ token ids": "fewer embeddings than tokens",
+    r"numbers positions from its padding": "positions are counted from the padding id",
+    r"would be given": "further tables of positions",
+    r"requires the|parameters, which are too many|has no attribute .*Model": "a package or more memory is needed",
+    r"": "the rules of the sweep make no tiny configuration of it",
+}
 
 
 def reason_of(verdict: Verdict) -> str:
     "The group that the reason of a verdict belongs to; empty for a class that is right throughout."
-    told = verdict.why or verdict.pad_moved
-    return told and next(group for pattern, group in REASONS if re.search(pattern, told))
+    why = verdict.why or verdict.pad_moved
+    return why and next(group for pattern, group in REASONS.items() if re.search(pattern, why))
 
 
 def reasons_table(verdicts: list[Verdict]) -> pd.DataFrame:
     "The groups of reasons, with an example of each and the classes."
     import pandas as pd
 
-    by_reason = collections.defaultdict(list)
-    for verdict in verdicts:
-        by_reason[reason_of(verdict)].append(verdict)
-    rows = [
-        (group, len(some), ", ".join(v.name for v in some), some[0].why or some[0].pad_moved)
-        for group, some in by_reason.items()
-    ]
+    groups = collections.defaultdict(list)
+    for v in verdicts:
+        groups[reason_of(v)].append(v)
+    rows = [(why, len(g), ", ".join(v.name for v in g), g[0].why or g[0].pad_moved) for why, g in groups.items()]
     return pd.DataFrame(rows, columns=["reason", "classes", "which", "example"])
 
 

@@ -58,14 +58,12 @@ def product(meter: Meter, folder: str, dim: int = 300, tile: int = 512) -> None:
 
 
 def write_wechsel_case(
-    folder: Path,
-    tokenizers: Sequence,  # source and target
-    write_words: Callable[[int, Path], None],  # writes the vectors of the source's words (0) or the target's (1)
-    pairs: Sequence[tuple[str, str]],  # the dictionary
-    dim: int,  # of the embeddings
-    subwords: str = "ngrams",
+    folder: Path, tokenizers: Sequence, write_words: Callable, pairs: Sequence, dim: int, subwords: str = "ngrams"
 ) -> dict:
-    "Write tokenizers, source embeddings, word vectors of both languages and a dictionary."
+    """Write source and target tokenizer, source embeddings, word vectors of both languages and a dictionary.
+
+    `write_words(i, path)` writes the vectors of the source's words (0) or the target's (1).
+    """
     write_case(folder, *tokenizers, dim)
     for i, which in enumerate(("source", "target")):
         write_words(i, folder / f"{which}.bin")
@@ -80,10 +78,10 @@ def write_scattered(folder: Path, n_old: int, n_new: int, vector_dim: int, dim: 
 
     tokenizers = random_tokenizers(n_old, n_new, 0)
     words = [[t.text.strip() for t in Vocab.from_tokenizer(t) if t.kind == "text"] for t in tokenizers]
-    rotation = np.linalg.qr(np.random.default_rng(2).normal(size=(vector_dim, vector_dim)))[0]
+    turns = None, np.linalg.qr(np.random.default_rng(2).normal(size=(vector_dim, vector_dim)))[0]
 
     def write_words(i, path):
-        write_fasttext(path, words[i], vector_dim, i, rotation if i else None)
+        write_fasttext(path, words[i], vector_dim, i, turns[i])
 
     return write_wechsel_case(folder, tokenizers, write_words, list(zip(*(some[:5000] for some in words))), dim)
 
@@ -131,14 +129,16 @@ def compare_neighbours(folder: Path) -> dict:
     sources = json.loads((folder / "sources.json").read_text(encoding="utf-8"))
     counts, worst = Counter({"same neighbours": 0}), 0.0
     for token in new:
-        told = sources.get(target.convert_ids_to_tokens(token.id))
+        theirs_of = sources.get(target.convert_ids_to_tokens(token.id))
         mixed = plan.steps[plan.step[token.id]] == "NearestNeighbours"
-        if not (mixed and told and _is_word(token)):
-            counts[_why_not_compared(token, mixed, told is not None)] += 1
-            continue
-        row = plan.weights[[token.id]]
-        weights = dict(zip(row.indices.tolist(), row.data.tolist()))
-        how = _compared(old, weights, source.convert_tokens_to_ids(told[0]), told[1])
+        if not _is_word(token):
+            how = "special or no text"
+        elif mixed and theirs_of:
+            row = plan.weights[[token.id]]
+            weights = dict(zip(row.indices.tolist(), row.data.tolist()))
+            how = _compared(old, weights, source.convert_tokens_to_ids(theirs_of[0]), theirs_of[1])
+        else:
+            how = "vector on one side only" if mixed != (theirs_of is not None) else "no vector"
         counts[how] += 1
         if how == "same neighbours":
             worst = max(worst, float(np.abs(ours[token.id] - theirs[token.id]).max()))
@@ -149,20 +149,8 @@ def _is_word(token) -> bool:
     return bool(token.kind == "text" and token.text.strip())
 
 
-def _why_not_compared(token, mixed: bool, told: bool) -> str:
-    "Why neighbours of a token cannot be compared, where only one side or none has any."
-    if not _is_word(token):
-        return "special or no text"
-    return "vector on one side only" if mixed != told else "no vector"
-
-
-def _compared(
-    old: Vocab,
-    weights: dict[int, float],  # of our neighbours by source id
-    ids: list[int],  # of their neighbours
-    similarities: list[float],  # of these
-) -> str:
-    "How the neighbours of a token differ."
+def _compared(old: Vocab, weights: dict[int, float], ids: list[int], similarities: list[float]) -> str:
+    "How our neighbours of a token (source id to weight) differ from theirs (ids, and the similarities of these)."
     if set(ids) == set(weights):
         return "same neighbours"
     if not all(_is_word(old[i]) for i in ids):
@@ -179,14 +167,11 @@ def _worst(runs) -> list[float]:
     return [max(check["largest difference"] for check in runs.checks.values())] if runs.checks else []
 
 
+BESIDE = "wechsel / vocab_lit"
 CLAIMS = (
-    Claim(
-        "CPU time, wechsel / vocab_lit, 50,000 to 20,000 tokens of 300 dimensions",
-        ratio("cpu_seconds", "wechsel"),
-        low=2.5,
-    ),
+    Claim(f"CPU time, {BESIDE}, 50,000 to 20,000 tokens of 300 dimensions", ratio("cpu_seconds", "wechsel"), low=2.5),
     Claim("CPU time, vocab_lit / bare product", lambda runs: 1 / runs.ratio("cpu_seconds", "product"), high=1.4),
-    Claim("extra memory, wechsel / vocab_lit", ratio("extra_mb", "wechsel"), low=4),
+    Claim(f"extra memory, {BESIDE}", ratio("extra_mb", "wechsel"), low=4),
     Claim("largest difference where the neighbours are the same, all cases", _worst, high=1e-4),
 )
 PART = Part(

@@ -113,6 +113,9 @@ def chapter(
     ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="As `plan`: say what it takes, and do nothing.")] = False,
     tokens_per_second: TokensPerSecond = 0,
+    tables: Annotated[bool, typer.Option("--tables", help="Compute what the page of the paper's tables shows too.")] = (
+        False
+    ),
 ) -> None:
     """Run one chapter of the book for one language.
 
@@ -122,7 +125,7 @@ def chapter(
 
     Example: `python -m studies chapter mad-x --language en --scale paper --cluster scheduler.json`
 
-    Example: `python -m studies chapter focus --language sw --scale paper --dry-run`
+    Example: `python -m studies chapter focus --language sw --scale paper --tables --dry-run`
     """
     from tools.run_pages import run_chapter
 
@@ -131,7 +134,7 @@ def chapter(
         return
     if tokens_per_second:
         raise ValueError("--tokens-per-second is for --dry-run, which computes times with it")
-    scale, parameters = _asked(name, scale, setup, set_, cluster)
+    scale, parameters = _asked(name, scale, setup, [*(set_ or ()), *["paper_tables=1"] * tables], cluster)
     try:
         print(run_chapter(name, language, scale, out, parameters=parameters))
     except RuntimeError as e:

@@ -19,33 +19,33 @@ CONSONANTS, VOWELS = "ptkbdgfsxvzmnlryhc", "aeiou"
 
 def _coined(rng, consonants, syllables, coda):
     "A new word: syllables of consonant and vowel, some of them closed."
-    return "".join(
-        rng.choice(consonants) + rng.choice(VOWELS) + (rng.choice(consonants) if rng.random() < coda else "")
-        for _ in range(syllables)
-    )
+    word = ""
+    for _ in range(syllables):
+        word += rng.choice(consonants) + rng.choice(VOWELS)
+        word += rng.choice(consonants) if rng.random() < coda else ""
+    return word
 
 
 def _different(rng, keys, coin) -> dict[str, str]:
     "A word for each key, no two alike."
-    words, taken = {}, set()
+    words = {}  # the key of each word
     for key in keys:
-        while (word := coin(rng, key)) in taken:
+        while (word := coin(rng, key)) in words:
             pass
-        words[key] = word
-        taken.add(word)
-    return words
+        words[word] = key
+    return {key: word for word, key in words.items()}
 
 
-NAMES = _different(
-    seeded("names"),
-    [*PLACES, *FAMILIES, *COMPANIES, *GIVEN],
-    lambda rng, key: _coined(rng, CONSONANTS, rng.choice((2, 2, 3)), 0.3),
-)
-ACRONYMS = _different(
-    seeded("acronyms"),
-    [f"acronym {t}" for t in TOPICS],
-    lambda rng, key: "".join(rng.choices("ABDEGIKLMNOPRSTUVZ", k=rng.choice((2, 3, 3)))),
-)
+def _coined_name(rng, key):
+    return _coined(rng, CONSONANTS, rng.choice((2, 2, 3)), 0.3)
+
+
+def _coined_acronym(rng, key):
+    return "".join(rng.choices("ABDEGIKLMNOPRSTUVZ", k=rng.choice((2, 3, 3))))
+
+
+NAMES = _different(seeded("names"), [*PLACES, *FAMILIES, *COMPANIES, *GIVEN], _coined_name)
+ACRONYMS = _different(seeded("acronyms"), [f"acronym {topic}" for topic in TOPICS], _coined_acronym)
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,7 @@ def _language(row):
 LANGUAGES = {language.code: language for language in map(_language, _ROWS.strip().splitlines())}
 
 
-def find_language(
-    code: str,  # such as qaa
-) -> Language:
+def find_language(code: str) -> Language:
     "A constructed language by its code; `ValueError` says which there are."
     if code in LANGUAGES:
         return LANGUAGES[code]
@@ -165,8 +163,8 @@ _ETHIOPIC = dict(zip(CONSONANTS, "ፐተከበደገፈሰሸቨዘመነለረ�
 _ETHIOPIC_ORDER = dict(u=1, i=2, a=3, e=4, o=6)
 
 
-def spell(sounds: str, script: str) -> str:  # lower case where the script has cases
-    "Write a word in a script."
+def spell(sounds: str, script: str) -> str:
+    "A word in a script, in lower case."
     if script in _ALPHABETS:
         mute = "ئ" if script == "Arab" and sounds[0] in VOWELS else ""  # carries a vowel that begins a word
         return mute + "".join(_LETTERS[script][s] for s in sounds)
@@ -194,23 +192,15 @@ CASED = ("Latn", "Cyrl")
 
 
 @functools.cache
-def word(
-    code: str,  # a constructed language
-    concept: str,  # one of CONCEPTS
-    *suffixes: str,  # of SUFFIXES
-) -> str:  # lower case
-    "A concept's word with suffixes, as it is written."
+def word(code: str, concept: str, *suffixes: str) -> str:
+    "The word of one of CONCEPTS with some of SUFFIXES, in lower case."
     find_language(code)
     return spell("".join(_lexicon(code)[key] for key in (concept, *suffixes)), script(code))
 
 
 @functools.cache
-def name(
-    code: str,  # a constructed language
-    key: str,  # of NAMES or ACRONYMS
-    *suffixes: str,  # of SUFFIXES
-) -> str:  # with a capital where the script has them
-    "A name with suffixes, as it is written."
+def name(code: str, key: str, *suffixes: str) -> str:
+    "One of NAMES or ACRONYMS with some of SUFFIXES, with a capital if the script has them."
     if key in ACRONYMS:
         return ACRONYMS[key]
     at, sounds = find_language(code), NAMES[key]
@@ -231,6 +221,10 @@ class _Word:
     entity: tuple = ()  # type and a number, the same in all words of a name
     before: list = field(default_factory=list)  # words that hang on it, from left to right
     after: list = field(default_factory=list)
+
+
+def _punctuation(mark):
+    return _Word(mark, "PUNCT", "punct")
 
 
 def _in_order(word, head, out):
@@ -268,9 +262,8 @@ class _Phrases:
         if glossed and self.at.script != "Latn" and key in NAMES:
             self.names += 1
             gloss = _Word(_capital(spell(NAMES[key], "Latn"), "Latn"), "PROPN", "appos", (kind, self.names))
-            said.after.append(
-                _put(_put(gloss, _Word("(", "PUNCT", "punct"), "before"), _Word(")", "PUNCT", "punct"), "after")
-            )
+            gloss.before, gloss.after = [_punctuation("(")], [_punctuation(")")]
+            said.after.append(gloss)
         return said
 
     def phrase(self, what, relation, case=None):
@@ -309,7 +302,7 @@ class _Speaker(_Phrases):
         case = marked[0] if marked else None
         first, *others = [self.phrase(part, relation if i == 0 else "conj", case) for i, part in enumerate(parts)]
         for other in others[:-1]:
-            _put(other, _Word(COMMA.get(self.at.script, ","), "PUNCT", "punct"), "before")
+            _put(other, _punctuation(COMMA.get(self.at.script, ",")), "before")
         _put(others[-1], self.say("and", "cc"), "before")
         first.after += others
         return first
@@ -346,9 +339,8 @@ class _Speaker(_Phrases):
         return self.say(what[0], relation)
 
 
-COMMA = {"Arab": "،", "Ethi": "፣"}
+COMMA, QUESTION = {"Arab": "،", "Ethi": "፣"}, {"Arab": "؟"}
 STOP = {"Deva": "।", "Ethi": "።", "Khmr": "។", "Arab": "."}
-QUESTION = {"Arab": "؟"}
 
 
 def _clause(speaker, subject, verb, tense, thing, obliques, adverb, negated):
@@ -400,26 +392,19 @@ def _tree(at, event, number):
     "One event in one language."
     kind, *said, question = event
     root = (_clause if kind == "clause" else _copula)(_Speaker(at), *said)
-    root.after.append(_Word(QUESTION.get(at.script, "?") if question else STOP.get(at.script, "."), "PUNCT", "punct"))
+    root.after.append(_punctuation(QUESTION.get(at.script, "?") if question else STOP.get(at.script, ".")))
     ordered = _in_order(root, None, [])
     ordered[0][0].form = _capital(ordered[0][0].form, at.script)
     words, text, offsets = [w for w, _ in ordered], "", []
-    for before, w in zip((None, *words), words):
-        joined = before is None or before.form == "(" or (w.tag == "PUNCT" and w.form != "(")
+    for w in words:
+        joined = text[-1:] in ("", "(") or (w.tag == "PUNCT" and w.form != "(")
         text += "" if joined else " "
         offsets.append((len(text), len(text) + len(w.form)))
         text += w.form
     number_of = {id(w): i for i, w in enumerate(words, 1)}
-    return Tree(
-        text,
-        tuple(w.form for w in words),
-        tuple(_bio(words)),
-        tuple(w.tag for w in words),
-        tuple(number_of.get(id(head), 0) for _, head in ordered),
-        tuple(w.relation for w in words),
-        tuple(offsets),
-        number,
-    )
+    heads = (number_of.get(id(head), 0) for _, head in ordered)
+    forms, tags, relations = zip(*((w.form, w.tag, w.relation) for w in words))
+    return Tree(text, forms, tuple(_bio(words)), tags, tuple(heads), relations, tuple(offsets), number)
 
 
 def _bio(words):
@@ -431,59 +416,38 @@ def _bio(words):
         before = w.entity
 
 
-def sentences(
-    code: str,  # a constructed language, such as qaa
-    n: int,  # how many events to draw
-    seed: int,  # the same n and seed give the same events in every language
-    held_out: bool = False,  # draw from the events kept for evaluation, which no training text contains
-) -> list[Tree]:
-    "Say `n` events in one language; `ValueError` for a code that is none."
+def sentences(code: str, n: int, seed: int, held_out: bool = False) -> list[Tree]:
+    """Express `n` events, the same in every language for the same n and seed, in one language.
+
+    `held_out`: draw from the events kept for evaluation, which no training text contains.
+    """
     at = find_language(code)
     return [_tree(at, event, i) for i, event in enumerate(events(n, seed, held_out))]
 
 
-def lines(
-    code: str,  # a constructed language
-    n: int,  # how many events to draw
-    seed: int,  # the same n and seed give the same events in every language
-    held_out: bool = False,  # draw from the events kept for evaluation
-) -> list[str]:  # one sentence a line
-    "The sentences of one language as plain text."
+def lines(code: str, n: int, seed: int, held_out: bool = False) -> list[str]:
+    "The text of `sentences`."
     return [s.text for s in sentences(code, n, seed, held_out)]
 
 
-def parallel(
-    a: str,  # a constructed language
-    b: str,  # a constructed language
-    n: int,  # how many events to draw
-    seed: int,  # as in `sentences`
-    held_out: bool = False,  # draw from the events kept for evaluation
-) -> list[tuple[Tree, Tree]]:  # pairs of the same event
-    "Translations of each other in two languages."
+def parallel(a: str, b: str, n: int, seed: int, held_out: bool = False) -> list[tuple[Tree, Tree]]:
+    "`sentences` of two languages, in pairs of the same event."
     return list(zip(sentences(a, n, seed, held_out), sentences(b, n, seed, held_out)))
 
 
-def dictionary(
-    a: str,  # a constructed language
-    b: str,  # a constructed language
-    phrases: bool = False,  # also entries of more than one word: persons' full names
-) -> list[tuple[str, str]]:  # sorted pairs (word in a, word in b), lower case
-    "A bilingual dictionary of all concepts and names, without suffixes."
-    pairs = {tuple(word(code, concept).lower() for code in (a, b)) for concept in CONCEPTS}
-    pairs |= {tuple(name(code, key).lower() for code in (a, b)) for key in (*NAMES, *ACRONYMS)}
-    if phrases:
-        pairs |= {
-            tuple(f"{name(code, given)} {name(code, family)}".lower() for code in (a, b))
-            for given in GIVEN
-            for family in FAMILIES
-        }
-    return sorted(pairs)
+def dictionary(a: str, b: str, phrases: bool = False) -> list[tuple[str, str]]:
+    "All concepts and names, with `phrases` also full names, in lower case without suffixes: sorted pairs of words."
+
+    def words(code: str) -> list[str]:
+        made = [word(code, concept) for concept in CONCEPTS] + [name(code, key) for key in (*NAMES, *ACRONYMS)]
+        full_names = [f"{name(code, given)} {name(code, family)}" for given in GIVEN for family in FAMILIES]
+        return [text.lower() for text in made + full_names * phrases]
+
+    return sorted(set(zip(words(a), words(b))))
 
 
-def world_of(
-    code: str,  # CLDR locale or constructed language
-) -> ModuleType:  # testkit.phrasebook or testkit.constructed
-    "The module that speaks a language; `ValueError` where neither does."
+def world_of(code: str) -> ModuleType:
+    "`testkit.phrasebook` or `testkit.constructed`, whichever has a language; `ValueError` if neither has it."
     if code in LANGUAGES:
         return sys.modules[__name__]
     find_locale(code)

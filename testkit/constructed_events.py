@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
+
+from testkit.frames import is_held_out
 
 TOPICS = {
     name: tuple(tuple(words.split()) for words in line.split(" | "))
@@ -34,29 +35,13 @@ TOPICS = {
         " | watch measure name shine | bright round cold distant",
     }.items()
 }
-
-
 NOUNS = ("man", "woman", "child", "friend", "house", "road", "year", "gift", "table", "door")
-
-
 VERBS = ("see", "find", "like", "need", "show", "wait")  # the last without an object
-
-
 ADJECTIVES = ("big", "small", "old", "new", "good", "red")
-
-
 ADVERBS = ("often", "never", "today", "here", "again", "now", "soon", "together", "well", "there")
-
-
 NUMERALS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-
-
 PRONOUNS = ("she", "he", "they")
-
-
 ADPOSITIONS = ("in", "from", "to", "with", "for", "of")
-
-
 INSTITUTIONS = ("bank", "union", "museum", "company", "party", "council")  # said only in names of organisations
 
 
@@ -68,17 +53,12 @@ CLASSES = {
     "NOUN": [*_of_topics(0), *_of_topics(1), *NOUNS, *INSTITUTIONS],
     "VERB": [*_of_topics(2), *VERBS],
     "ADJ": [*_of_topics(3), *ADJECTIVES],
-    "ADV": [*ADVERBS],
-    "NUM": [*NUMERALS],
-    "PRON": [*PRONOUNS],
-    "ADP": [*ADPOSITIONS],
+    **dict(ADV=[*ADVERBS], NUM=[*NUMERALS], PRON=[*PRONOUNS], ADP=[*ADPOSITIONS]),
     "DET": ["the", "this"],
     "CCONJ": ["and"],
     "PART": ["not"],
     "AUX": ["be", "will", "did"],
 }
-
-
 CONCEPTS = {concept: tag for tag, words in CLASSES.items() for concept in words}  # gloss to Universal POS tag
 
 
@@ -87,14 +67,8 @@ def seeded(*key: object) -> random.Random:
 
 
 PLACES = {f"place {i} {t}": t for i in range(5) for t in TOPICS}
-
-
 FAMILIES = {f"family {i} {t}": t for i in range(3) for t in TOPICS}
-
-
 COMPANIES = {f"company {t}": t for t in TOPICS}
-
-
 GIVEN = tuple(f"given {i}" for i in range(30))
 
 
@@ -202,35 +176,18 @@ def _draw_event(rng):
     verbs = TOPICS[topic][2] if rng.random() < 0.85 else VERBS
     verb = _one(rng, verbs)
     thing = None if verb == verbs[-1] else _object(rng, topic, verb)
-    obliques = tuple(
-        _oblique(rng, topic) for _ in range(rng.choice((1, 1, 2)) if thing is None else rng.choice((0, 0, 1, 1)))
-    )
-    return (
-        "clause",
-        subject,
-        verb,
-        rng.choice(("present", "past", "past", "future")),
-        thing,
-        obliques,
-        _maybe(rng, 0.25, lambda: _one(rng, ADVERBS)),
-        rng.random() < 0.1,
-        question,
-    )
+    n_obliques = rng.choice((1, 1, 2) if thing is None else (0, 0, 1, 1))
+    obliques = tuple(_oblique(rng, topic) for _ in range(n_obliques))
+    tense = rng.choice(("present", "past", "past", "future"))
+    adverb = _maybe(rng, 0.25, lambda: _one(rng, ADVERBS))
+    return ("clause", subject, verb, tense, thing, obliques, adverb, rng.random() < 0.1, question)
 
 
-def _is_held_out(event):
-    return hashlib.blake2b(repr(event).encode(), digest_size=4).digest()[0] < 26
-
-
-def events(
-    n: int,  # how many
-    seed: int,  # another seed, other events
-    held_out: bool = False,  # the tenth of all events that is never used for training, or the rest
-) -> list[tuple]:  # nested tuples of concepts and names
-    "Draw events; the same arguments give the same events in every process."
+def events(n: int, seed: int, held_out: bool = False) -> list[tuple]:  # nested tuples of concepts and names
+    "Draw n events, of the tenth that is never used for training or the rest; the same in every process."
     rng, drawn = seeded("events", seed), []
     while len(drawn) < n:
         event = _draw_event(rng)
-        if _is_held_out(event) == held_out:
+        if is_held_out(event) == held_out:
             drawn.append(event)
     return drawn

@@ -10,31 +10,24 @@ from unittest.mock import patch
 log = logging.getLogger("vocab_lit")
 
 
-class _Told(logging.Handler):
-    "Gives each remark to a function."
-
-    def __init__(self, tell: Callable[[str], object]):
-        super().__init__()
-        self.tell = tell
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.tell(record.getMessage())
-
-
 @contextmanager
 def remarks(tell: Callable[[str], object] | None = None) -> Iterator[list[str]]:
     "Inside the block, remarks of the library go to the list that it gives, and to a function such as print."
-    told: list[str] = []
-    handlers = [_Told(told.append), *([_Told(tell)] if tell else [])]
-    level = log.level
+    messages: list[str] = []
+
+    class Keep(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            messages.append(record.getMessage())
+            if tell:
+                tell(messages[-1])
+
+    handler, level = Keep(), log.level
     log.setLevel(logging.INFO)
-    for handler in handlers:
-        log.addHandler(handler)
+    log.addHandler(handler)
     try:
-        yield told
+        yield messages
     finally:
-        for handler in handlers:
-            log.removeHandler(handler)
+        log.removeHandler(handler)
         log.setLevel(level)
 
 
@@ -74,14 +67,8 @@ def tiny_model(folder: str | Path, tokens: int = 800) -> Path:
 
     folder = Path(folder)
     tokenizer = train_tokenizer(lines("en", 500, seed=0) + lines("fi", 500, seed=0), "unigram", tokens)
-    config = XLMRobertaConfig(
-        vocab_size=len(tokenizer),
-        max_position_embeddings=130,
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
-    )
+    shape = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+    config = XLMRobertaConfig(vocab_size=len(tokenizer), max_position_embeddings=130, **shape)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = XLMRobertaForMaskedLM(config)

@@ -53,22 +53,16 @@ def _is_territory(code: str) -> bool:
     return len(code) == 2 and code in Locale("en").territories and code not in _NOT_TERRITORIES
 
 
-def _are_neighbours(a: Territory, b: Territory) -> bool:
-    "Whether two territories share an official language or the currency."
-    return a is not b and (a.currency == b.currency or bool(set(a.official) & set(b.official)))
-
-
 def _completed(t: Territory, places: Iterable[Territory], known: set[str]) -> Territory:
     "A territory with its neighbours, and with two other languages that are known elsewhere too."
     minor = tuple(lang for lang in t.minor if lang in known)[:2]
-    return replace(t, minor=minor, neighbours=tuple(o.code for o in places if _are_neighbours(o, t)))
+    near = [o for o in places if o is not t and (o.currency == t.currency or {*o.official} & {*t.official})]
+    return replace(t, minor=minor, neighbours=tuple(o.code for o in near))
 
 
 @functools.cache
-def world(
-    n: int = 150,  # how many territories
-) -> dict[str, Territory]:  # by code, in alphabetical order
-    "The territories that the frames speak about."
+def world(n: int = 150) -> dict[str, Territory]:
+    "The n territories that the frames are about, by code in alphabetical order."
     spoken = [lang for lang in map(str, Locale("en").languages) if lang in LIKELY_SUBTAGS]
     homes = Counter(LIKELY_SUBTAGS[lang].split("_")[-1] for lang in spoken)
     codes = filter(_is_territory, sorted(homes, key=lambda code: (-homes[code], code)))
@@ -77,49 +71,19 @@ def world(
     return {t.code: _completed(t, places, known) for t in places}
 
 
-UNITS = {
-    "temperature-celsius": (5, 40),
-    "length-kilometer": (2, 900),
-    "length-meter": (2, 99),
-    "length-centimeter": (2, 99),
-    "mass-kilogram": (2, 99),
-    "mass-gram": (2, 900),
-    "mass-tonne": (2, 50),
-    "volume-liter": (2, 99),
-    "speed-kilometer-per-hour": (20, 200),
-    "duration-hour": (2, 23),
-    "duration-minute": (2, 59),
-    "duration-day": (2, 30),
-    "duration-week": (2, 9),
-    "duration-month": (2, 11),
-    "duration-year": (2, 99),
-    "duration-second": (2, 59),
-    "area-square-kilometer": (2, 900),
-    "area-hectare": (2, 99),
-    "digital-gigabyte": (2, 99),
-    "digital-megabyte": (2, 900),
-    "power-kilowatt": (2, 99),
-    "power-watt": (5, 99),
-    "length-mile": (2, 99),
-    "length-foot": (2, 99),
-    "mass-pound": (2, 99),
-    "volume-gallon": (2, 20),
-    "electric-volt": (2, 400),
-    "frequency-megahertz": (50, 108),
-    "energy-kilocalorie": (20, 900),
-    "volume-cubic-meter": (2, 99),
-}  # each with the range its numbers are drawn from
+# units, each with the range that its numbers are drawn from
+_UNITS = """
+temperature-celsius 5 40; length-kilometer 2 900; length-meter 2 99; length-centimeter 2 99; mass-kilogram 2 99;
+mass-gram 2 900; mass-tonne 2 50; volume-liter 2 99; speed-kilometer-per-hour 20 200; duration-hour 2 23;
+duration-minute 2 59; duration-day 2 30; duration-week 2 9; duration-month 2 11; duration-year 2 99;
+duration-second 2 59; area-square-kilometer 2 900; area-hectare 2 99; digital-gigabyte 2 99; digital-megabyte 2 900;
+power-kilowatt 2 99; power-watt 5 99; length-mile 2 99; length-foot 2 99; mass-pound 2 99; volume-gallon 2 20;
+electric-volt 2 400; frequency-megahertz 50 108; energy-kilocalorie 20 900; volume-cubic-meter 2 99
+"""
+UNITS = {unit: (int(low), int(high)) for unit, low, high in (row.split() for row in _UNITS.split(";"))}
 Part = tuple[Any, ...]  # of a frame: its kind and arguments, as ("city", "Europe/Zurich", "CH")
 Frame = tuple[tuple[Part, ...], str]  # parts, and the separator between them
-SECONDS = {
-    "year": 365 * 86400,
-    "month": 61 * 43200,
-    "week": 7 * 86400,
-    "day": 86400,
-    "hour": 3600,
-    "minute": 60,
-    "second": 1,
-}
+SECONDS = dict(year=365 * 86400, month=61 * 43200, week=7 * 86400, day=86400, hour=3600, minute=60, second=1)
 
 
 def _draw_day(rng: random.Random) -> datetime.date:
@@ -197,12 +161,8 @@ def is_held_out(frame: object) -> bool:
     return hashlib.blake2b(repr(frame).encode(), digest_size=4).digest()[0] < 26
 
 
-def frames(
-    n: int,  # how many frames
-    seed: int,  # another seed, other frames
-    held_out: bool = False,  # the tenth of all frames that is never used for training, or the rest
-) -> list[Frame]:  # of at least two parts
-    "Draw frames; the same arguments give the same frames in every process."
+def frames(n: int, seed: int, held_out: bool = False) -> list[Frame]:
+    "Draw n frames of two or more parts, of the tenth never used for training or the rest; the same in every process."
     rng, out = random.Random(seed), []
     while len(out) < n:
         frame = _draw_frame(rng)

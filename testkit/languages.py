@@ -1,17 +1,17 @@
 """Write data/languages.csv: names, scripts and other codes of languages, as Babel's CLDR has them."""
 
-from __future__ import annotations
-
-import argparse
 import csv
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
+import typer
 import yaml
 from babel import Locale, UnknownLocaleError
 from babel.core import get_global
 
 from vocab_lit.text.corpus import data_path
+
+FILE = data_path("languages.yml").with_suffix(".csv")
 
 
 def _own_name(code: str) -> str:
@@ -39,11 +39,8 @@ def rows() -> list[dict[str, str]]:
     ]
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    "Write the file."
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("out", nargs="?", default=data_path("languages.yml").with_suffix(".csv"), type=Path)
-    out = parser.parse_args(arguments).out
+def main(out: Annotated[Path, typer.Argument()] = FILE) -> None:
+    "Write the table of languages."
     with open(out, "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, ["code", "name", "own_name", "script", "aliases"], lineterminator="\n")
         writer.writeheader()
@@ -51,4 +48,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

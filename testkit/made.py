@@ -55,12 +55,13 @@ def write_fasttext(path: Path, words: list[str], dim: int, seed: int = 0, turn: 
 
 
 def write_word_vectors(
-    path: Path,
-    counts: Mapping[str, int],  # how often each word occurs, at least twice; none has white space
-    dim: int,
-    vectors: Callable[[list[str]], np.ndarray],  # of words, in the order of the file: (n, dim)
+    path: Path, counts: Mapping[str, int], dim: int, vectors: Callable[[list[str]], np.ndarray]
 ) -> None:
-    "Write a fastText .bin of word vectors without n-grams."
+    """Write a fastText .bin of word vectors without n-grams.
+
+    counts: how often each word occurs, at least twice; none has white space
+    vectors: those of words (n, dim), in the order of the file
+    """
     fasttext = import_extra("fasttext", "fasttext")
     text = path.with_suffix(".txt")
     again = (word for word, count in counts.items() for _ in range(count))  # minCount drops the line end

@@ -29,12 +29,8 @@ def open_case(folder: Path) -> tuple:  # source and target tokenizer, source emb
     return source, target, np.load(folder / "embeddings.npy")
 
 
-def deepfocus(
-    meter: Meter,
-    folder: str,
-    whole: bool = False,  # from the folder of a model to a saved one, imports included
-) -> None:
-    "FOCUS by its authors, with the vectors in memory as on the other side."
+def deepfocus(meter: Meter, folder: str, whole: bool = False) -> None:
+    "FOCUS by its authors with the vectors in memory, or as a whole process from the folder of a model to a saved one."
     if whole:
         with meter:
             _deepfocus_process(Path(folder))
@@ -99,13 +95,7 @@ def wechsel(meter: Meter, folder: str) -> None:
     (folder / "sources.json").write_text(json.dumps(told), encoding="utf-8")
 
 
-MERGEKIT_METHODS = {
-    "subword": "subword",
-    "omp": "omp",
-    "mean": "mean",
-    "pca": "landmark_pca",
-    "near": "common_interpolation",
-}
+MERGEKIT_METHODS = dict(subword="subword", omp="omp", mean="mean", pca="landmark_pca", near="common_interpolation")
 
 
 def mergekit(meter: Meter, folder: str, methods: Sequence[str] = tuple(MERGEKIT_METHODS)) -> None:
@@ -125,10 +115,8 @@ def mergekit(meter: Meter, folder: str, methods: Sequence[str] = tuple(MERGEKIT_
             models = (ModelReference.model_validate(str(folder / which)) for which in ("old", "new"))
             asked = dict(zip(("model", "donor"), models)) | dict(out_path="", batch_size=512)
             options = TokenSurgeonOptions(**asked, method=ApproximationMethod(MERGEKIT_METHODS[name]))
-            what = SimpleNamespace(name="embeddings")
-            made = build_embedding_matrix(
-                what, torch.from_numpy(embeddings), donor, *vocabs, [], False, False, False, options
-            )
+            given = SimpleNamespace(name="embeddings"), torch.from_numpy(embeddings), donor, *vocabs
+            made = build_embedding_matrix(*given, [], False, False, False, options)
             np.save(folder / f"mergekit-{name}.npy", made.numpy())
 
 
@@ -144,17 +132,10 @@ def vocabtrimmer(meter: Meter, folder: str) -> dict:
     os.environ["HF_DATASETS_CACHE"] = str(folder / "cache")
     from vocabtrimmer import VocabTrimmer
 
+    options = dict(dataset=str(folder / "text"), dataset_split="train", min_frequency=1, overwrite=True)
+    options |= {f"cache_file_{what}": str(folder / f"cache/{what}.json") for what in ("vocab", "frequency")}
     with meter:
-        VocabTrimmer(str(folder / "model")).trim_vocab(
-            "xx",
-            str(folder / "vocabtrimmer"),
-            dataset=str(folder / "text"),
-            dataset_split="train",
-            min_frequency=1,
-            cache_file_vocab=str(folder / "cache/vocab.json"),
-            cache_file_frequency=str(folder / "cache/frequency.json"),
-            overwrite=True,
-        )
+        VocabTrimmer(str(folder / "model")).trim_vocab("xx", str(folder / "vocabtrimmer"), **options)
     return trimmed_facts(folder / "vocabtrimmer")
 
 
@@ -179,12 +160,12 @@ def skeletoken(meter: Meter, folder: str) -> dict:
     return trimmed_facts(out)
 
 
-def train_steps(
-    meter: Meter,
-    make: Callable[[], tuple],  # makes the model: it, and a function that gives the loss of a batch
-    steps: int,  # that are timed, after one that is not
-) -> tuple[dict, PreTrainedModel]:  # CPU seconds of the quickest step, its operations, trainable parameters; the model
-    "Train the parameters that want a gradient with AdamW."
+def train_steps(meter: Meter, make: Callable[[], tuple], steps: int) -> tuple[dict, PreTrainedModel]:
+    """Train the parameters that need a gradient with AdamW, in steps that are timed after one that is not.
+
+    make: gives the model, and a function that gives the loss of a batch
+    returns: CPU seconds of the quickest step, its operations and trainable parameters; the model
+    """
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -267,19 +248,19 @@ PEERS = {
 }
 
 
-def peer_python(
-    name: str,  # a package of PEERS
-    folder: str | Path,  # where the environments are
-    install: bool = False,  # whether to make the environment where it is missing
-) -> str | None:  # an interpreter that has the package; None: there is none
-    "Find the environment of another package, or make it."
+def peer_python(name: str, folder: str | Path, install: bool = False) -> str | None:
+    "The interpreter of the environment of a package of PEERS in a folder; make it, or None, where it is missing."
     home = Path(folder).absolute() / f"env-{name}"
     python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if (home / "installed").is_file() and python.is_file():
         return str(python)
     if not install:
         return None
-    _make_environment(home)
+    # an environment without pip that sees the packages of this one
+    subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", home], check=True)
+    own = Path(sysconfig.get_path("purelib", "venv", dict(base=str(home), platbase=str(home))))
+    base = dict.fromkeys(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))
+    (own / "base.pth").write_text("\n".join(base) + "\n")
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--disable-pip-version-check"]
     done = subprocess.run([*pip, *PEERS[name].packages], text=True, capture_output=True)
     if done.returncode:
@@ -287,11 +268,3 @@ def peer_python(
         raise ValueError(f"{name} could not be installed in {home}: {message}")
     (home / "installed").touch()
     return str(python)
-
-
-def _make_environment(home: Path) -> None:
-    "Make an environment without pip that sees the packages of this one."
-    subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", home], check=True)
-    own = Path(sysconfig.get_path("purelib", "venv", dict(base=str(home), platbase=str(home))))
-    base = dict.fromkeys(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))
-    (own / "base.pth").write_text("\n".join(base) + "\n")

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_SOURCE_LOCALES = "en de fr es pl tr id fi ru bg ar fa hi mr el he ka ko th"
+SOURCE_LOCALES = tuple(_SOURCE_LOCALES.split())
 _BRACKETS = regex.compile(r"\s*[(\[（［][^)\]）］]*[)\]）］]")
 
 
@@ -37,12 +39,8 @@ def _clean(text: str) -> str:
 
 
 @functools.cache
-def _name(
-    locale: Locale,
-    table: str,  # territories, languages, scripts or currencies
-    key: str,
-) -> str | None:
-    "CLDR's name without brackets, or None."
+def _name(locale: Locale, table: str, key: str) -> str | None:
+    "CLDR's name of a territory, language, script or currency (by the name of the table) without brackets, or None."
     name = getattr(locale, table).get(key)
     if not name or name == key:
         return None
@@ -63,10 +61,8 @@ def _alone(locale: Locale) -> Locale:
 
 
 @functools.cache
-def find_locale(
-    code: str,  # CLDR locale, such as sw, zh_Hant or pt-PT
-) -> Locale:  # Babel's locale
-    "Babel's locale for a code; `ValueError` says which locales there are and which are near."
+def find_locale(code: str) -> Locale:
+    "Babel's locale for a code such as sw, zh_Hant or pt-PT; `ValueError` names similar ones that exist."
     try:
         locale = Locale.parse(code.replace("-", "_"))
     except (UnknownLocaleError, ValueError, TypeError):
@@ -88,15 +84,16 @@ def _near(code: str) -> str:
 
 
 LABELS = ("LOC", "LANG", "CUR", "DATE", "MEAS", "SCR", "TIME")
-
-
 Segment = tuple[str, str]  # text and entity type, one of `LABELS` or O
 
 
-def _said(locale: Locale, table: str, key: str, label: str) -> Segment | None:
+_LABEL = {"territories": "LOC", "languages": "LANG", "scripts": "SCR"}
+
+
+def _segment(locale: Locale, table: str, key: str) -> Segment | None:
     "One name as a segment, or None."
     name = _name(locale, table, key)
-    return (name, label) if name else None
+    return (name, _LABEL[table]) if name else None
 
 
 def _pair(first: Segment | None, second: Segment | None, between: str = " – ") -> list[Segment] | None:
@@ -187,10 +184,8 @@ def _say_time(locale: Locale, hour: int, minute: int) -> str:
     return _clean(format_time(datetime.time(hour, minute), "short", locale=locale))
 
 
-def script(
-    code: str,  # CLDR locale
-) -> str:  # ISO 15924 code, such as Latn
-    "The script a locale is written in."
+def script(code: str) -> str:
+    "The script that a CLDR locale is written in, such as Latn (ISO 15924)."
     locale = Locale.parse(code)
     likely = LIKELY_SUBTAGS.get(code) or LIKELY_SUBTAGS.get(locale.language, "und_Latn_ZZ")
     return locale.script or likely.split("_")[1]
@@ -208,13 +203,11 @@ def _one(label: str, word: Callable[..., str | None]) -> Callable[..., list[Segm
 
 _SAY: dict[str, Callable[..., list[Segment] | None]] = {  # by kind of part
     "territory": _one("LOC", lambda at, place: _name(at, "territories", place)),
-    "territories": lambda at, places, style: _listed(at, [_said(at, "territories", p, "LOC") for p in places], style),
-    "languages": lambda at, langs, style: _listed(at, [_said(at, "languages", lang, "LANG") for lang in langs], style),
-    "language": lambda at, lang, place: _pair(
-        _said(at, "languages", lang, "LANG"), _said(at, "territories", place, "LOC")
-    ),
-    "script": lambda at, lang, kind: _pair(_said(at, "languages", lang, "LANG"), _said(at, "scripts", kind, "SCR")),
-    "city": lambda at, zone, place: _pair(_say_city(at, zone), _said(at, "territories", place, "LOC")),
+    "territories": lambda at, places, style: _listed(at, [_segment(at, "territories", p) for p in places], style),
+    "languages": lambda at, langs, style: _listed(at, [_segment(at, "languages", lang) for lang in langs], style),
+    "language": lambda at, lang, place: _pair(_segment(at, "languages", lang), _segment(at, "territories", place)),
+    "script": lambda at, lang, kind: _pair(_segment(at, "languages", lang), _segment(at, "scripts", kind)),
+    "city": lambda at, zone, place: _pair(_say_city(at, zone), _segment(at, "territories", place)),
     "time": lambda at, zone, hour, minute: _pair(_say_city(at, zone), (_say_time(at, hour, minute), "TIME"), " "),
     "money": _one("CUR", _say_money),
     "measure": _one("MEAS", _measure),
@@ -323,10 +316,8 @@ class Sentence:
     parts: tuple[int, ...]  # which of the frame's parts are said
 
 
-def frame_segments(
-    locale: Locale, frame: Frame
-) -> list[tuple[int | None, str, str]]:  # number of the part, None between parts; text; label
-    "The segments of a frame in one locale, none where it can say fewer than two parts."
+def frame_segments(locale: Locale, frame: Frame) -> list[tuple[int | None, str, str]]:
+    "The segments of a frame in one locale, none for fewer than two parts: number of the part (or None), text, label."
     parts, separator = frame
     said = [(i, segments) for i, part in enumerate(parts) if (segments := part_segments(locale, part))]
     if len(said) < 2:
@@ -359,37 +350,25 @@ def _sentence(locale: Locale, frame: Frame, number: int) -> Sentence | None:
     return Sentence(text, tuple(words), tuple(labels), tuple(tags), tuple(offsets), number, tuple(said))
 
 
-def sentences(
-    locale: str,  # CLDR locale, such as sw or zh_Hant
-    n: int,  # how many frames to draw
-    seed: int,  # the same n and seed give the same frames in every locale
-    held_out: bool = False,  # draw from the frames kept for evaluation, which no training text contains
-) -> list[Sentence]:  # at most n; Sentence.frame says which frame each one is
-    "Say `n` frames in one locale; `ValueError` for a locale without text."
+def sentences(locale: str, n: int, seed: int, held_out: bool = False) -> list[Sentence]:
+    """Express `n` frames, the same in every CLDR locale for the same n and seed, in one locale, as far as it can.
+
+    `held_out`: draw from the frames kept for evaluation, which no training text contains. `ValueError` for a locale
+    without text.
+    """
     at = find_locale(locale)
     return [s for i, frame in enumerate(frames(n, seed, held_out)) if (s := _sentence(at, frame, i))]
 
 
-def lines(
-    locale: str,  # CLDR locale
-    n: int,  # how many frames to draw
-    seed: int,  # the same n and seed give the same frames in every locale
-    held_out: bool = False,  # draw from the frames kept for evaluation
-) -> list[str]:  # one sentence a line
-    "The sentences of one locale as plain text."
+def lines(locale: str, n: int, seed: int, held_out: bool = False) -> list[str]:
+    "The text of `sentences`."
     at = find_locale(locale)
     said = (frame_segments(at, frame) for frame in frames(n, seed, held_out))
     return ["".join(text for _, text, _ in segments) for segments in said if segments]
 
 
-def parallel(
-    a: str,  # CLDR locale
-    b: str,  # CLDR locale
-    n: int,  # how many frames to draw
-    seed: int,  # as in `sentences`
-    held_out: bool = False,  # draw from the frames kept for evaluation
-) -> list[tuple[Sentence, Sentence]]:  # pairs of the same frame and parts
-    "Translations of each other in two locales."
+def parallel(a: str, b: str, n: int, seed: int, held_out: bool = False) -> list[tuple[Sentence, Sentence]]:
+    "`sentences` of two locales, in pairs of the same frame and parts."
     other = {(s.frame, s.parts): s for s in sentences(b, n, seed, held_out)}
     return [(s, other[s.frame, s.parts]) for s in sentences(a, n, seed, held_out) if (s.frame, s.parts) in other]
 
@@ -397,12 +376,8 @@ def parallel(
 _WORDS_ONLY = regex.compile(r"[\p{L}\p{M}\u200c\u200d’'ʻʼ་]+")
 
 
-def dictionary(
-    a: str,  # CLDR locale
-    b: str,  # CLDR locale
-    phrases: bool = False,  # also entries of more than one word
-) -> list[tuple[str, str]]:  # sorted pairs (word in a, word in b), lower case
-    "A bilingual dictionary from the names of territories, languages, scripts, currencies, months and weekdays."
+def dictionary(a: str, b: str, phrases: bool = False) -> list[tuple[str, str]]:
+    "Names of territories, languages, scripts, currencies, months and weekdays: sorted pairs of words or `phrases`."
     first, second, names = find_locale(a), find_locale(b), set()
     for table in ("territories", "languages", "scripts", "currencies"):
         names |= {(_name(first, table, k), _name(second, table, k)) for k in getattr(first, table)}
@@ -413,15 +388,9 @@ def dictionary(
     return [p for p in dict.fromkeys(pairs) if phrases or all(map(_WORDS_ONLY.fullmatch, p))]
 
 
-_SOURCE_LOCALES = "en de fr es pl tr id fi ru bg ar fa hi mr el he ka ko th"
-SOURCE_LOCALES = tuple(_SOURCE_LOCALES.split())
-
-
 @functools.cache
-def locales(
-    least: int = 120,  # how many of the 150 territories and how many languages a locale must name
-) -> pd.DataFrame:  # index locale; columns language, script, territories, languages, currencies, source
-    "The languages with enough names for a phrasebook, and what they cover."
+def locales(least: int = 120) -> pd.DataFrame:  # index locale; columns language, script, ..., source
+    "The languages that name so many of the 150 territories and so many languages, and what they cover."
     import pandas as pd
 
     rows = {}

@@ -49,12 +49,8 @@ class Meter:
         self.record = dict(cpu_seconds=cpu, seconds=seconds, extra_mb=peak - self.before, peak_mb=peak)
 
 
-def measure(
-    side: Side,
-    arguments: dict,
-    warm_up: dict | None = None,  # arguments of a smaller run before, which loads and compiles what is needed once
-) -> dict:  # of the meter, and the side's facts
-    "Run one side in this process."
+def measure(side: Side, arguments: dict, warm_up: dict | None = None) -> dict:
+    "Run one side in this process, after a smaller run with the arguments `warm_up`; measurements and facts."
     gc.freeze()  # present objects need not be looked through each time
     try:
         with contextlib.redirect_stdout(io.StringIO()):

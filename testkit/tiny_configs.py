@@ -58,49 +58,28 @@ OVERRIDES: dict[str, dict] = {  # by model type
     "cohere_compass_text": dict(rope_parameters=dict.fromkeys(["full_attention", "sliding_attention"], _NO_ROPE)),
     "recurrent_gemma": dict(lru_width=32, num_hidden_layers=3),
     "perceiver": dict(d_latents=32, d_model=32, num_self_attends_per_block=1, qk_channels=32, v_channels=32),
-    "qwen4_exp_text": dict(
-        ple_layer_ids=[1],
-        ple_embed_dim=32,
-        heads_per_ngram=2,
-        ngram_vocab_size_base=60,
-        make_ngram_vocab_size_divisible_by=4,
-        split_ngram_parts=1,
-        hc_lowrank=8,
-        hc_count=2,
-        layer_types=["linear_attention", "full_attention"],
-        eos_token_id=2,
-        indexer_n_heads=2,
-        indexer_kv_heads=1,
-        indexer_head_dim=16,
-        indexer_budget=16,
-        indexer_compress_ratio=4,
-    ),
-    "chameleon_vqgan": _VQGAN,
-    "emu3_vqgan": _VQGAN,
+    "qwen4_exp_text": dict(layer_types=["linear_attention", "full_attention"], eos_token_id=2)
+    | dict(ple_layer_ids=[1], ple_embed_dim=32, heads_per_ngram=2, ngram_vocab_size_base=60, split_ngram_parts=1)
+    | dict(make_ngram_vocab_size_divisible_by=4, hc_lowrank=8, hc_count=2, indexer_n_heads=2, indexer_kv_heads=1)
+    | dict(indexer_head_dim=16, indexer_budget=16, indexer_compress_ratio=4),
+    **dict.fromkeys(("chameleon_vqgan", "emu3_vqgan", "janus_vqgan"), _VQGAN),
     "gemma3n_text": dict(intermediate_size=32),
-    "florence_vision": dict(
-        depths=(1, 1), patch_size=(7, 3), patch_stride=(4, 2), patch_padding=(3, 1), patch_prenorm=(False, True)
-    )
-    | dict(embed_dim=(16, 32), num_heads=(2, 4), num_groups=(2, 4), window_size=4, projection_dim=32),
-    "janus_vqgan": _VQGAN,
+    "florence_vision": dict(depths=(1, 1), patch_size=(7, 3), patch_stride=(4, 2), patch_padding=(3, 1), window_size=4)
+    | dict(patch_prenorm=(False, True), embed_dim=(16, 32), num_heads=(2, 4), num_groups=(2, 4), projection_dim=32),
     "chameleon": dict(vocabulary_map={"<image>": 8, "IMGIMGA": 9}),
     "emu3": dict(vocabulary_map={"<image>": 8, "<|visual token 000000|>": 9}),
     "muse_spark_vision": dict(num_hidden_layers=4),
     "granite_speech5_encoder": dict(context_size=16),
     "mamba2": dict(num_heads=8),
     "reformer": dict(axial_pos_shape=(8, 8), axial_pos_embds_dim=(16, 16), attn_layers=["local", "lsh"], num_hashes=1),
-    "zamba": dict(
-        attention_hidden_size=64, attention_head_dim=16, mamba_dt_rank=8, n_mamba_heads=2, num_hidden_layers=4
-    )
-    | dict(layers_block_type=["linear_attention", "hybrid", "linear_attention", "hybrid"]),
+    "zamba": dict(attention_hidden_size=64, attention_head_dim=16, mamba_dt_rank=8, n_mamba_heads=2)
+    | dict(num_hidden_layers=4, layers_block_type=["linear_attention", "hybrid"] * 2),
     "got_ocr2_vision": dict(output_channels=16),
     "wav2vec2": dict(conv_dim=(32,) * 7),
     "falcon_h1": dict(mamba_d_ssm=32),
     "neomme": dict(head_dim=16),
     "dbrx": dict(attn_config=dict(kv_n_heads=2, rope_theta=10000.0)),
-    "bridgetower": dict(hidden_size=64),
-    "bridgetower_text_model": dict(hidden_size=64),
-    "bridgetower_vision_model": dict(hidden_size=64),
+    **dict.fromkeys(("bridgetower", "bridgetower_text_model", "bridgetower_vision_model"), dict(hidden_size=64)),
     "cosmos3_edge_text": dict(rope_parameters=_NO_ROPE | dict(mrope_section=[2, 1, 1])),
     "ernie4_5_vl_moe_text": dict(rope_parameters=_NO_ROPE | dict(mrope_section=[1, 1, 2])),
     "deepseek_ocr2_text": dict(mlp_layer_types=["dense", "sparse"]),
@@ -112,11 +91,9 @@ OVERRIDES: dict[str, dict] = {  # by model type
 
 
 def tiny_config(
-    config_class: type[PreTrainedConfig],
-    given: dict | None = None,  # fields that are not the default's
-    vocabulary: int = VOCABULARY,
+    config_class: type[PreTrainedConfig], given: dict | None = None, vocabulary: int = VOCABULARY
 ) -> PreTrainedConfig:
-    "A tiny configuration of a class."
+    "A tiny configuration of a class; `given` are fields that are not the default's."
     given = given or {}
     default = config_class(**given)
     small = dict(_small_fields(default, vocabulary))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import functools
-import io
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import gguf
 import numpy as np
-import sentencepiece
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from testkit.tiny_tokenizers import kept_text
+from testkit.tiny_tokenizers import kept_text, train_sentencepiece
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)  # GGUF's types of tokens
 WIDTH, LAYERS = 256, 2  # 256 values are a block of the K types
@@ -39,13 +38,9 @@ def _sentencepiece(**options: Any) -> Any:  # a ModelProto
     "A SentencePiece model of the phrasebook."
     from transformers.convert_slow_tokenizer import import_protobuf
 
-    made = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(kept_text()), model_writer=made, num_threads=1, minloglevel=2, **options
-    )
     protobuf: Any = import_protobuf()
     model = protobuf.ModelProto()
-    model.ParseFromString(made.getvalue())
+    model.ParseFromString(train_sentencepiece(kept_text(), **options))
     return model
 
 
@@ -59,16 +54,9 @@ def _of_pieces(name: str, model: Any, **more: Any) -> Tokens:
 def llama_tokens(size: int = 2500, space_prefix: bool = True) -> Tokens:
     "Merges by scores, with byte fallback and tokens of its own."
     own = ["\n\n", "\n\n\n", "<table>", "habari"]
-    model = _sentencepiece(
-        model_type="bpe",
-        vocab_size=size,
-        byte_fallback=True,
-        character_coverage=0.995,
-        normalization_rule_name="identity",
-        remove_extra_whitespaces=False,
-        user_defined_symbols=own,
-        control_symbols=["<|end|>"],
-    )
+    rules = dict(normalization_rule_name="identity", remove_extra_whitespaces=False, character_coverage=0.995)
+    symbols = dict(byte_fallback=True, user_defined_symbols=own, control_symbols=["<|end|>"])
+    model = _sentencepiece(model_type="bpe", vocab_size=size, **rules, **symbols)
     ids = dict(unknown_token_id=0, bos_token_id=1, eos_token_id=2)
     return _of_pieces("llama", model, **ids, add_space_prefix=space_prefix, add_bos_token=True, add_eos_token=False)
 
@@ -76,18 +64,10 @@ def llama_tokens(size: int = 2500, space_prefix: bool = True) -> Tokens:
 @functools.cache
 def t5_tokens(size: int = 3500) -> Tokens:
     "A Unigram model, with SentencePiece's normalisation."
-    model = _sentencepiece(
-        model_type="unigram",
-        vocab_size=size,
-        hard_vocab_limit=False,
-        character_coverage=0.998,
-        pad_id=0,
-        eos_id=1,
-        unk_id=2,
-        bos_id=-1,
-        user_defined_symbols=["<table>", "habari"],
-    )
-    table = np.frombuffer(model.normalizer_spec.precompiled_charsmap, np.uint8).tolist()
+    roles = dict(pad_id=0, eos_id=1, unk_id=2, bos_id=-1)
+    limits = dict(vocab_size=size, hard_vocab_limit=False, character_coverage=0.998)
+    model = _sentencepiece(model_type="unigram", user_defined_symbols=["<table>", "habari"], **limits, **roles)
+    table = model.normalizer_spec.precompiled_charsmap
     ids = dict(padding_token_id=0, eos_token_id=1, unknown_token_id=2)
     rules = dict(add_space_prefix=True, remove_extra_whitespaces=True, precompiled_charsmap=table)
     return _of_pieces("t5", model, **ids, **rules, add_bos_token=False, add_eos_token=True)
@@ -131,13 +111,7 @@ def _merges_of_bytes(size: int, shows_splits: bool) -> tuple[list[str], list[str
     backend.train_from_iterator(text, trainers.BpeTrainer(vocab_size=size, **options))
     vocab = backend.get_vocab()
     tokens = [*sorted(vocab, key=vocab.__getitem__), "<table>", "habari"]
-    return tokens, [" ".join(merge) for merge in _model_of(backend)["merges"]]
-
-
-def _model_of(backend: Tokenizer) -> dict[str, Any]:
-    import json
-
-    return json.loads(backend.to_str())["model"]
+    return tokens, [" ".join(merge) for merge in json.loads(backend.to_str())["model"]["merges"]]
 
 
 @functools.cache
@@ -149,9 +123,8 @@ def bert_tokens(size: int = 2500, lowercase: bool = True) -> Tokens:
     backend = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     steps = BertTokenizer(vocab={token: i for i, token in enumerate(special)}, do_lower_case=lowercase)
     backend.normalizer, backend.pre_tokenizer = steps.backend_tokenizer.normalizer, pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=size, special_tokens=special, limit_alphabet=600, show_progress=False
-    )
+    options: dict[str, Any] = dict(vocab_size=size, special_tokens=special, show_progress=False)
+    trainer = trainers.WordPieceTrainer(limit_alphabet=600, **options)
     backend.train_from_iterator(kept_text(), trainer)
     vocab = backend.get_vocab()
     pieces = sorted(vocab, key=vocab.__getitem__)
@@ -192,10 +165,8 @@ class _Weights:
             table = gguf.quants.quantize(values, kind)
         self.writer.add_tensor(f"{name}.weight", table, raw_dtype=kind)
 
-    def norm(self, name: str, bias: bool = False) -> None:
+    def norm(self, name: str) -> None:
         self.writer.add_tensor(f"{name}.weight", np.ones(WIDTH, np.float32))
-        if bias:
-            self.bias(name)
 
     def bias(self, name: str) -> None:
         self.writer.add_tensor(f"{name}.bias", np.zeros(WIDTH, np.float32))
@@ -228,13 +199,15 @@ def _encoder(writer: gguf.GGUFWriter, weights: _Weights, n: int, table: str) -> 
     weights.add("token_embd", n, type=table, scale=1)
     weights.add("token_types", 2)
     weights.add("position_embd", 512)
-    weights.norm("token_embd_norm", bias=True)
+    weights.norm("token_embd_norm")
+    weights.bias("token_embd_norm")
     for block in (f"blk.{i}" for i in range(LAYERS)):
         for name in ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_up", "ffn_down"):
             weights.add(f"{block}.{name}", WIDTH)
             weights.bias(f"{block}.{name}")
-        weights.norm(f"{block}.attn_output_norm", bias=True)
-        weights.norm(f"{block}.layer_output_norm", bias=True)
+        for name in ("attn_output_norm", "layer_output_norm"):
+            weights.norm(f"{block}.{name}")
+            weights.bias(f"{block}.{name}")
 
 
 def _add_tokens(writer: gguf.GGUFWriter, t: Tokens) -> None:
@@ -245,34 +218,21 @@ def _add_tokens(writer: gguf.GGUFWriter, t: Tokens) -> None:
         writer.add_token_scores(t.scores)
     if t.merges is not None:
         writer.add_token_merges(t.merges)
+    writers = {bool: writer.add_bool, int: writer.add_uint32, str: writer.add_string, bytes: writer.add_array}
     for name, value in t.more.items():
-        key = f"tokenizer.ggml.{name}"
-        if isinstance(value, bool):
-            writer.add_bool(key, value)
-        elif isinstance(value, int):
-            writer.add_uint32(key, value)
-        elif isinstance(value, str):
-            writer.add_string(key, value)
-        else:
-            writer.add_array(key, np.array(value, np.uint8).tobytes() if name == "precompiled_charsmap" else value)
+        writers[type(value)](f"tokenizer.ggml.{name}", value)
 
 
-def write_tiny(
-    path: str | Path,
-    tokens: Tokens,
-    table: str = "Q8_0",  # the type of the embeddings
-    tied: bool = True,  # whether the output has no table of its own
-    seed: int = 0,
-) -> Path:
-    "A model of two layers that llama.cpp runs, with random weights."
+def write_tiny(path: str | Path, tokens: Tokens, table: str = "Q8_0", tied: bool = True, seed: int = 0) -> Path:
+    "Write a model of two layers that llama.cpp runs, with random weights; `table` is the type of the embeddings."
     encoder = tokens.model == "bert"
     writer = gguf.GGUFWriter(path, "bert" if encoder else "llama")
     writer.add_name("tiny")
-    writer.add_context_length(512)
-    writer.add_embedding_length(WIDTH)
-    writer.add_block_count(LAYERS)
-    writer.add_feed_forward_length(WIDTH)
-    writer.add_head_count(4)
+    sizes = dict(
+        context_length=512, embedding_length=WIDTH, block_count=LAYERS, feed_forward_length=WIDTH, head_count=4
+    )
+    for name, size in (sizes | dict(feed_forward_length=WIDTH)).items():
+        getattr(writer, f"add_{name}")(size)
     _add_tokens(writer, tokens)
     weights, n = _Weights(writer, seed), len(tokens.tokens)
     if encoder:

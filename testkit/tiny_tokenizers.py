@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 import io
+import itertools
 import json
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ from typing import Any
 import sentencepiece
 from tokenizers import AddedToken, Tokenizer, pre_tokenizers, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, TokenizersBackend
+from transformers.models.auto import tokenization_auto as auto
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES as known
 
 from testkit.phrasebook import lines
 
@@ -77,8 +81,6 @@ class TokenizerClass:
     @property
     def distrusted(self) -> bool:
         "Whether transformers does not trust the class that folders of this model type name."
-        from transformers.models.auto import tokenization_auto as auto
-
         return self.model_type in auto.MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS
 
     def empty(self, form: Form) -> PreTrainedTokenizerBase | None:
@@ -86,26 +88,21 @@ class TokenizerClass:
         of = self.of
         if issubclass(of, TokenizersBackend) and "__init__" not in vars(of):
             of = _class_named(STANDS_IN[form.kind])
-        return _empty(of, tuple((name, json.dumps(value)) for name, value in options_of(of, form).items()))
+        return _empty(of, json.dumps(options_of(of, form)))
 
 
 def _class_named(name: str) -> type[PreTrainedTokenizerBase]:
-    from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
-
-    found = tokenizer_class_from_name(name)
+    found = auto.tokenizer_class_from_name(name)
     assert found is not None  # transformers maps it
     return found
 
 
 @functools.cache
-def _empty(
-    of: type[PreTrainedTokenizerBase],
-    options: tuple[tuple[str, str], ...] = (),  # values as JSON
-) -> PreTrainedTokenizerBase | None:
+def _empty(of: type[PreTrainedTokenizerBase], options: str = "{}") -> PreTrainedTokenizerBase | None:  # options: JSON
     "A tokenizer without a vocabulary, if a class of the library tokenizers makes one."
     if not issubclass(of, TokenizersBackend):
         return None
-    given: dict[str, Any] = {name: json.loads(value) for name, value in options}
+    given: dict[str, Any] = json.loads(options)
     try:
         return of(**given)
     except ValueError:  # such as Pegasus, which looks for the unknown token
@@ -120,9 +117,6 @@ def _empty(
 
 def tokenizer_classes() -> list[TokenizerClass]:
     "Every class that transformers maps, and every model type for which it does not trust what a folder names."
-    from transformers.models.auto import tokenization_auto as auto
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES as known
-
     mapped = {t: name for t, name in auto.TOKENIZER_MAPPING_NAMES.items() if name}
     distrusted = auto.MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS & mapped.keys() & known.keys()
     types = {}  # {class: a model type}
@@ -134,20 +128,15 @@ def tokenizer_classes() -> list[TokenizerClass]:
     return [TokenizerClass(*pair) for pair in sorted(chosen)]
 
 
-FLIPPED = (
-    "do_lower_case",
-    "keep_accents",
-    "add_prefix_space",
-    "tokenize_chinese_chars",
-    "split_by_punct",
-    "remove_space",
-)
+FLIPPED = ("do_lower_case", "keep_accents", "add_prefix_space")
+FLIPPED += ("tokenize_chinese_chars", "split_by_punct", "remove_space")
 FAIRSEQ = ["<s>", "<pad>", "</s>", "<unk>"]  # ids that such a class gives a SentencePiece model, whatever its own are
 SPECIAL = {  # of classes that expect ids that they do not make themselves
     "HerbertTokenizer": [*FAIRSEQ, "<mask>"],
     "CamembertTokenizer": ["<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED", "<s>", "</s>", "<mask>"],
 }
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+ADDED = ("ndugu", "<|word|>")  # the first begins and ends other words
 
 
 def _pipeline(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
@@ -204,22 +193,18 @@ def _sentencepiece(empty: PreTrainedTokenizerBase | None, unusual: bool) -> byte
             options |= {f"{role}_id": ids.get(token, -1), f"{role}_piece": token}
         first = {options[f"{role}_piece"] for role in ("unk", "bos", "eos", "pad")}
         options["control_symbols"] = [token for token in special if token not in first]
-    rule = "nmt_nfkc_cf" if unusual else {"Unigram": "nmt_nfkc"}.get(model["type"], "identity")
+    is_unigram, in_bytes = model["type"] == "Unigram", bool(model.get("byte_fallback"))
+    rule = "nmt_nfkc" if is_unigram else "identity"
+    options |= dict(normalization_rule_name="nmt_nfkc_cf" if unusual else rule, remove_extra_whitespaces=is_unigram)
+    options |= dict(byte_fallback=in_bytes, vocab_size=SIZE + 256 * in_bytes, hard_vocab_limit=model["type"] == "BPE")
+    return train_sentencepiece(training_text(), model["type"].lower(), character_coverage=1.0, **options)
+
+
+def train_sentencepiece(text: Iterable[str], model_type: str, **options: Any) -> bytes:
+    "A SentencePiece model of a text."
     made = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(training_text()),
-        model_writer=made,
-        model_type=model["type"].lower(),
-        vocab_size=SIZE + 256 * bool(model.get("byte_fallback")),
-        hard_vocab_limit=model["type"] == "BPE",
-        byte_fallback=bool(model.get("byte_fallback")),
-        normalization_rule_name=rule,
-        remove_extra_whitespaces=model["type"] == "Unigram",
-        character_coverage=1.0,
-        num_threads=1,
-        minloglevel=2,
-        **options,
-    )
+    options |= dict(model_type=model_type, num_threads=1, minloglevel=2)
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(text), model_writer=made, **options)
     return made.getvalue()
 
 
@@ -235,12 +220,10 @@ class Form:
     def name(self) -> str:
         "It in words."
         files = "its own files" if self.kind == "files" else "tokenizer.json"
-        return files + ("" if self.named else ", class not named") + (", unusual options" if self.unusual else "")
+        return files + ", class not named" * (not self.named) + ", unusual options" * self.unusual
 
 
-FORMS = [
-    Form(kind, named, unusual) for kind in ("files", "json") for named in (True, False) for unusual in (False, True)
-]
+FORMS = [Form(*choices) for choices in itertools.product(("files", "json"), (True, False), (False, True))]
 
 
 def forms_of(c: TokenizerClass, turn: int) -> list[Form]:
@@ -275,15 +258,10 @@ def options_of(of: type[PreTrainedTokenizerBase], form: Form) -> dict[str, Any]:
     always = dict(tags_dict={"a": 0, "b": 1}) if "tags_dict" in defaults else {}
     if not form.unusual:
         return always
-    told = always | {name: not defaults[name].default for name in FLIPPED if name in defaults}
+    options = always | {name: not defaults[name].default for name in FLIPPED if name in defaults}
     if "strip_accents" in defaults:
-        told |= dict(strip_accents=False, do_lower_case=form.named)  # lower case with accents, or upper case
-    return told | dict(padding_side="left", truncation_side="left", model_max_length=77)
-
-
-def _told(c: TokenizerClass, form: Form) -> dict[str, Any]:
-    "What a configuration says."
-    return (dict(tokenizer_class=c.name) if form.named else {}) | options_of(c.of, form)
+        options |= dict(strip_accents=False, do_lower_case=form.named)  # lower case with accents, or upper case
+    return options | dict(padding_side="left", truncation_side="left", model_max_length=77)
 
 
 def _write_files(c: TokenizerClass, form: Form, folder: Path) -> None:
@@ -298,11 +276,14 @@ def _write_files(c: TokenizerClass, form: Form, folder: Path) -> None:
             (folder / name).write_bytes(_sentencepiece(empty, form.unusual))
     if any(name.endswith((".txt", ".json", ".codes", ".tokenizer")) for name in files.values()):
         _write_plain(files, empty, folder)
-    _write_config(_told(c, form), folder)
+    _write_config((dict(tokenizer_class=c.name) if form.named else {}) | options_of(c.of, form), folder)
     extra = [str(token) for token in empty.extra_special_tokens] if empty else []
     _write_special(extra, folder)
-    if form.unusual:
-        _add_by_files(extra, folder)
+    if form.unusual:  # two added tokens, one of them special, in the files of version 4
+        size = len(AutoTokenizer.from_pretrained(folder))
+        added = {token: size + i for i, token in enumerate(ADDED)}
+        (folder / "added_tokens.json").write_text(json.dumps(added), encoding="utf-8")
+        _write_special([*extra, ADDED[1]], folder)
 
 
 def _write_plain(files: dict[str, str], empty: PreTrainedTokenizerBase | None, folder: Path) -> None:
@@ -322,27 +303,16 @@ def _write_plain(files: dict[str, str], empty: PreTrainedTokenizerBase | None, f
             file.write_text("\n".join(pieces) + "\n", encoding="utf-8")
 
 
-def _write_config(told: dict[str, Any], folder: Path) -> None:
-    if told:
-        (folder / "tokenizer_config.json").write_text(json.dumps(told), encoding="utf-8")
-
-
-ADDED = ("ndugu", "<|word|>")  # the first begins and ends other words
+def _write_config(config: dict[str, Any], folder: Path) -> None:
+    if config:
+        (folder / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
 
 
 def _write_special(tokens: list[str], folder: Path) -> None:
     "The special tokens without a role, as version 4 names them."
     if tokens:
-        told = json.dumps(dict(additional_special_tokens=tokens))
-        (folder / "special_tokens_map.json").write_text(told, encoding="utf-8")
-
-
-def _add_by_files(special: list[str], folder: Path) -> None:
-    "Two added tokens, one of them special, in the files of version 4."
-    size = len(AutoTokenizer.from_pretrained(folder))
-    added = {token: size + i for i, token in enumerate(ADDED)}
-    (folder / "added_tokens.json").write_text(json.dumps(added), encoding="utf-8")
-    _write_special([*special, ADDED[1]], folder)
+        listed = json.dumps(dict(additional_special_tokens=tokens))
+        (folder / "special_tokens_map.json").write_text(listed, encoding="utf-8")
 
 
 def oddity(tokenizer: PreTrainedTokenizerBase) -> str:
@@ -369,9 +339,8 @@ def _write_json(c: TokenizerClass, form: Form, folder: Path) -> None:
     if not tokenizer.is_fast:
         raise NoSuchForm("the class writes no tokenizer.json")
     if form.unusual:
-        tokenizer.add_tokens(
-            [AddedToken("ndugu2", single_word=True), AddedToken("<|left|>", lstrip=True, normalized=False)]
-        )
+        added = AddedToken("ndugu2", single_word=True), AddedToken("<|left|>", lstrip=True, normalized=False)
+        tokenizer.add_tokens([*added])
     tokenizer.save_pretrained(folder)
     (folder / "config.json").write_text(json.dumps(dict(model_type=c.model_type)), encoding="utf-8")
     if not form.named:

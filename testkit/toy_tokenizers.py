@@ -49,13 +49,11 @@ def _toy_backend(family: str, vocab: dict[str, int]) -> Tokenizer:
     return tokenizer
 
 
-def toy_tokenizer(
-    # "unigram" (XLM-R), "bpe" (byte-level, RoBERTa), "wordpiece" (BERT), "suffix" (GPT-1) or "byte-fallback" (Llama)
-    family: str,
-    starts: Iterable[str],  # texts that start a word
-    medial: Iterable[str] = (),  # texts inside a word
-) -> PreTrainedTokenizerFast:
-    "A small tokenizer of one family over the given texts."
+def toy_tokenizer(family: str, starts: Iterable[str], medial: Iterable[str] = ()) -> PreTrainedTokenizerFast:
+    """A small tokenizer over texts that start a word and texts inside a word.
+
+    family: unigram (XLM-R), bpe (byte-level, RoBERTa), wordpiece (BERT), suffix (GPT-1) or byte-fallback (Llama)
+    """
     if family not in _TOY_PIECES:
         raise ValueError(f"unknown family {family!r}; choose from {', '.join(_TOY_PIECES)}")
     special = ("[CLS] [PAD] [SEP] [UNK] [MASK]" if family == "wordpiece" else "<s> <pad> </s> <unk> <mask>").split()
@@ -68,9 +66,8 @@ def toy_tokenizer(
     pieces = [start.format(encode(s)) for s in starts] + [inside.format(encode(s)) for s in medial]
     vocab = {p: i for i, p in enumerate(dict.fromkeys([*special, *in_bytes, *pieces]))}
     roles = dict(zip(("cls_token", "pad_token", "sep_token", "unk_token", "mask_token"), special))
-    return PreTrainedTokenizerFast(
-        tokenizer_object=_toy_backend(family, vocab), bos_token=special[0], eos_token=special[2], **roles
-    )
+    roles |= dict(bos_token=special[0], eos_token=special[2])
+    return PreTrainedTokenizerFast(tokenizer_object=_toy_backend(family, vocab), **roles)
 
 
 _QWEN = (
@@ -136,12 +133,8 @@ def _fallback_backend(family: str) -> Tokenizer:
     return backend
 
 
-def chat_tokenizer(
-    family: str,  # qwen3, llama3, gemma3 or mistral
-    lines: Iterable[str],
-    vocab_size: int,  # special and added tokens included
-) -> PreTrainedTokenizerFast:
-    "A tokenizer with the pipeline, the special tokens and the chat template of a family of chat models."
+def chat_tokenizer(family: str, lines: Iterable[str], vocab_size: int) -> PreTrainedTokenizerFast:
+    "A tokenizer with the pipeline, special tokens and chat template of a family: qwen3, llama3, gemma3 or mistral."
     backend = _byte_level_backend(family) if family in _BEHIND else _fallback_backend(family)
     special, plain = _BEHIND.get(family, (_IN_MODEL.get(family), ()))
     backend.add_special_tokens([AddedToken(t, normalized=False, special=True) for t in special])
@@ -149,15 +142,11 @@ def chat_tokenizer(
     roles = {f"{role}_token": token for role, token in _ROLES[family].items()}
     if "bos_token" in roles:
         first = roles["bos_token"]
-        backend.post_processor = processors.TemplateProcessing(
-            single=[first, "$A"],
-            pair=[first, "$A", f"{first}:1", "$B:1"],
-            special_tokens=[(first, backend.token_to_id(first))],
-        )
-    side = "left" if family in _IN_MODEL else "right"
+        ids = [(first, backend.token_to_id(first))]
+        pair = [first, "$A", f"{first}:1", "$B:1"]
+        backend.post_processor = processors.TemplateProcessing(single=pair[:2], pair=pair, special_tokens=ids)
     extra = [token for token in special if token not in roles.values()]
-    bare = PreTrainedTokenizerFast(
-        tokenizer_object=backend, extra_special_tokens=extra, padding_side=side, model_max_length=4096, **roles
-    )
+    options = dict(padding_side="left" if family in _IN_MODEL else "right", model_max_length=4096)
+    bare = PreTrainedTokenizerFast(tokenizer_object=backend, extra_special_tokens=extra, **options, **roles)
     bare.chat_template = _TEMPLATES[family]
     return train_tokenizer_like(bare, lines, vocab_size, keep_reserved=True)

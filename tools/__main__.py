@@ -1,83 +1,81 @@
 """What the Makefile calls: python -m tools check|lib|facts|advice|chapter|page|book."""
 
-import argparse
 import sys
+from typing import Annotated, Literal
+
+import typer
 
 from tools.notebooks import checkout
 
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-def _check(_: argparse.Namespace) -> None:
+
+def _print_changed(paths: list[str]) -> None:
+    for path in dict.fromkeys(paths):
+        print("changed:", path)
+
+
+@app.command("check")
+def check_command() -> None:
+    "Report what `make test` would not let pass."
     from tools.checks import check
 
     if not check(checkout()):
         sys.exit(1)
 
 
-def _lib(_: argparse.Namespace) -> None:
+@app.command("lib")
+def lib_command() -> None:
+    "Export the library, generate the tests, clean and stamp, even if the library cannot be imported."
     from tools.export import clean, regenerate, stamp
 
-    root = checkout()
-    for path in dict.fromkeys(clean(root) + stamp(root) + regenerate(root)):
-        print("changed:", path)
+    _print_changed(clean(checkout()) + stamp(checkout()) + regenerate(checkout()))
 
 
-def _facts(_: argparse.Namespace) -> None:
+@app.command("facts")
+def facts_command() -> None:
+    "Write the numbers and tables that are computed for README and the book's first page."
     from tools.export import stamp
 
-    root = checkout()
-    for path in stamp(root, facts=True):
-        print("changed:", path)
+    _print_changed(stamp(checkout(), facts=True))
 
 
-def _advice(_: argparse.Namespace) -> None:
-    from tools.advised import listed_advice
+@app.command("advice")
+def advice_command() -> None:
+    "List the sentences of advice with the records that they are computed from."
+    from tools.advised import list_advice
 
-    print(listed_advice(checkout()))
+    print(list_advice(checkout()))
 
 
-def _chapter(given: argparse.Namespace) -> None:
+@app.command("chapter")
+def chapter_command(name: str, language: str, scale: Annotated[str, typer.Argument()] = "mini") -> None:
+    "Run a chapter."
     from tools.run_pages import run_chapter
 
-    print("written:", run_chapter(given.name, given.language, given.scale))
+    print("written:", run_chapter(name, language, scale))
 
 
-def _page(given: argparse.Namespace) -> None:
+@app.command("page")
+def page_command(name: str, language: Annotated[str, typer.Argument()] = "") -> None:
+    "Run and build one page."
     from tools.book import build_page
 
-    print(f"The page is ready: open {build_page(given.name, given.language)}")
+    print(f"The page is ready: open {build_page(name, language)}")
 
 
-def _book(given: argparse.Namespace) -> None:
+@app.command("book")
+def book_command(
+    anew: Annotated[Literal["anew"] | None, typer.Argument(help="Measure all numbers anew.")] = None,
+) -> None:
+    "Run all notebooks and build the book."
     from tools.book import build_book
 
-    print(f"The book is ready: open {build_book(given.anew is not None)}")
-
-
-def parser() -> argparse.ArgumentParser:
-    "The commands and their arguments."
-    top = argparse.ArgumentParser(prog="python -m tools")
-    commands = top.add_subparsers(required=True)
-
-    def add(run, about, *arguments):
-        command = commands.add_parser(run.__name__.strip("_"), help=about)
-        command.set_defaults(run=run)
-        for name, options in arguments:
-            command.add_argument(name, **options)
-
-    anew = dict(nargs="?", choices=["anew"], help="measure all numbers anew")
-    add(_check, "tell what `make test` would not let pass")
-    add(_lib, "export the library, make the tests, clean and stamp; needs no library that can be imported")
-    add(_facts, "write the numbers and tables that are computed for README and the book's first page")
-    add(_advice, "list the sentences of advice with the records that they are computed from")
-    add(_chapter, "run a chapter", ("name", {}), ("language", {}), ("scale", dict(nargs="?", default="mini")))
-    add(_page, "run and build one page", ("name", {}), ("language", dict(nargs="?", default="")))
-    add(_book, "run all and build the book", ("anew", anew))
-    return top
+    print(f"The book is ready: open {build_book(anew is not None)}")
 
 
 if __name__ == "__main__":
     try:
-        given = parser().parse_args()
-        given.run(given)
+        app(prog_name="python -m tools")
     except (ValueError, FileNotFoundError, RuntimeError) as e:
         sys.exit(str(e))

@@ -1,4 +1,4 @@
-"""Every computed sentence with the pages that it stands on and the records, and their seeds, that it comes from."""
+"""List computed sentences with the pages that show them and the records, and their seeds, that they come from."""
 
 import json
 from pathlib import Path
@@ -10,39 +10,32 @@ from tools.facts import FACTS, RECORDS
 from tools.prose import pages
 from vocab_lit.text.corpus import data_path
 
-_INSPECT = {  # what `vocab-lit inspect` tells of a trial, to its records
-    "extend": ("field/records.csv",),
-    "replace": ("field/records.csv",),
-    "decoder": ("real-trial/one-pass.csv",),
-    "tokens": ("real-trial/one-pass.csv",),
+_INSPECT = {  # findings that `vocab-lit inspect` reports, with their records
+    **dict.fromkeys(("extend", "replace"), ("field/records.csv",)),
+    **dict.fromkeys(("decoder", "tokens"), ("real-trial/one-pass.csv",)),
 }
 
 
-def _seeds(record: str) -> str:
-    "A record with its number of seeds, where it has a column of them."
-    if ".csv" not in record:
-        return record
-    rows = rows_of(record)
+def _with_seeds(record: str) -> str:
+    "A record with its number of seeds, if it has a column of them."
+    rows = rows_of(record) if ".csv" in record else ()
     return f"{record} ({rows.seed.nunique()} seeds)" if "seed" in rows else record
 
 
-def listed_advice(root: Path) -> str:
+def _part(name: str, places: list[str], records: tuple[str, ...], text: str) -> str:
+    "A sentence, or a table, under its name."
+    sources = ", ".join(map(_with_seeds, records)) or "no record"
+    return f"## {name}\n\nOn: {', '.join(places) or 'no page'}. From: {sources}.\n\n{text}"
+
+
+def list_advice(root: Path) -> str:
     "The list, in Markdown."
     texts, parts = pages(root), []
-    for name in FACTS:
-        where = [path for path, text in texts.items() if f"<!-- {name} -->" in text]
-        records = ADVICE[name].records if name in ADVICE else RECORDS[name]
-        parts.append((name, where, records, FACTS[name]()))
-    told = json.loads(data_path(EVIDENCE).read_text(encoding="utf-8"))
+    for name, compute in FACTS.items():
+        places = [path for path, text in texts.items() if f"<!-- {name} -->" in text]
+        parts.append(_part(name, places, ADVICE[name].records if name in ADVICE else RECORDS[name], compute()))
+    evidence = json.loads(data_path(EVIDENCE).read_text(encoding="utf-8"))
     for name, records in _INSPECT.items():
-        said = "\n".join(f"- {known}: {sentence}" for known, sentence in told[name].items())
-        parts.append((name, ["vocab-lit inspect"], records, said))
-    return "\n\n".join(_part(*part) for part in parts)
-
-
-def _part(name: str, where: list[str], records: tuple[str, ...], said: str) -> str:
-    "A sentence, or a table, under its name."
-    begins = (
-        f"## {name}\n\nOn: {', '.join(where) or 'no page'}. From: {', '.join(map(_seeds, records)) or 'no record'}."
-    )
-    return f"{begins}\n\n{said}"
+        sentences = "\n".join(f"- {known}: {sentence}" for known, sentence in evidence[name].items())
+        parts.append(_part(name, ["vocab-lit inspect"], records, sentences))
+    return "\n\n".join(parts)

@@ -42,15 +42,15 @@ def _sections(cells: list[dict]) -> list[tuple[str, list[dict]]]:
     return sections
 
 
-def _slug(heading: str) -> str:
-    "What a link calls a heading."
+def slug(heading: str) -> str:
+    "The anchor that MyST makes from a heading."
     return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
 def _anchors(cells: list[dict]) -> set[str]:
     "What links call the headings of cells."
     written = [source(cell) for cell in cells if cell["cell_type"] == "markdown"]
-    return {_slug(heading) for text in written for heading in re.findall("^#+ (.+)$", text, re.M)}
+    return {slug(heading) for text in written for heading in re.findall("^#+ (.+)$", text, re.M)}
 
 
 def _lead_to_each_other(pages: dict[str, list[dict]]) -> None:
@@ -87,7 +87,7 @@ def divide(
         if not more:
             continue
         if heading and rest:
-            link = f"*More on this: [the appendix]({appendix_of(name)}.ipynb#{_slug(heading)}).*"
+            link = f"*More on this: [the appendix]({appendix_of(name)}.ipynb#{slug(heading)}).*"
             kept.append(text_cell(f"more-{more[0]['id']}", link))
         if not _section(more[0]):
             taken.append(text_cell(f"section-{more[0]['id']}", f"## {heading or UNDER_TITLE}"))

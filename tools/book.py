@@ -20,6 +20,9 @@ from tools.reference import public_page, reference
 from tools.run_pages import ALL_ANEW, Page, make, page_info, run_chapter
 from tools.status import status
 
+CORES = os.cpu_count() or 1
+WORKERS = min(4, CORES)  # pages that run at a time
+
 
 def page_jobs(root: Path) -> dict[str, Job]:
     "What the book is made of: chapters, first languages before the others, then pages that read them; the library."
@@ -52,16 +55,11 @@ def _lay_out_records(root: Path, anew: bool) -> None:
     lay_out(root / "_build" / "study", anew=1 if anew else ANEW)
 
 
-def _workers() -> int:
-    return min(4, os.cpu_count() or 1)
-
-
 def share_cores() -> int:
     "Give every page its share of the cores, as many threads and processes; how many pages run at a time."
-    workers = _workers()
     for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
-        os.environ.setdefault(name, str(max(1, (os.cpu_count() or 1) // workers)))
-    return workers
+        os.environ.setdefault(name, str(max(1, CORES // WORKERS)))
+    return WORKERS
 
 
 def _remove_renamed(root: Path) -> None:
@@ -94,12 +92,6 @@ def source_files(root: Path) -> dict[str, str]:
     return files
 
 
-def _heading(path: Path) -> str:
-    "The title of a notebook or text."
-    titles = re.findall(r'^(?: *")?# (.+?)(?:\\n",?)?$', path.read_text(encoding="utf-8"), re.M)
-    return titles[0]
-
-
 def llms_text(root: Path) -> str:
     "The contents of the book, a link to each page, as llmstxt.org describes it, in Markdown."
     cfg, files = settings(root), source_files(root)
@@ -107,18 +99,19 @@ def llms_text(root: Path) -> str:
     listed["Chapters"] = [f"book/runs/{runs[0]}" for runs in page_names(root).values()]
     listed["Library"] = [page for page, file in files.items() if re.match(r"nbs/.*\.ipynb$", file)]
     parts = [f"# {cfg['title']}", f"> {cfg['description']}"]
-    for title, names in listed.items():
-        lines = [f"- [{_heading(root / files[name])}]({name}.html)" for name in names]
-        parts += [f"## {title}", "\n".join(lines)]
+    title = re.compile(r'^(?: *")?# (.+?)(?:\\n",?)?$', re.M)
+    for part, names in listed.items():
+        titles = (title.findall((root / files[name]).read_text(encoding="utf-8"))[0] for name in names)
+        parts += [f"## {part}", "\n".join(f"- [{t}]({name}.html)" for t, name in zip(titles, names))]
     return "\n\n".join(parts) + "\n"
 
 
 def generated_pages(root: Path) -> dict[str, str]:
     "The pages that no notebook stands behind, path to Markdown: the reference, the status, and each room's first."
     made = {
-        "book/library/public.md": public_page(root),
+        "book/library/public.md": public_page(),
         "book/library/reference.md": reference(root),
-        "book/runs/status.md": status(_workers() + 1, root),
+        "book/runs/status.md": status(WORKERS + 1, root),
     }
     for page in sorted((root / "nbs").glob("*/index.md")):
         room = page.parent.name
@@ -129,7 +122,7 @@ def generated_pages(root: Path) -> dict[str, str]:
 
 def _build_html(root: Path, strict: bool = True) -> Path:
     "Build the pages that have changed; the folder. `RuntimeError` tells warnings, and the next call begins anew."
-    from tools.facts import social_card
+    from tools.pictures import social_card
 
     write_changed(root, generated_pages(root))
     log, html = root / "_build" / "book.log", root / "_build" / "html"
@@ -171,11 +164,9 @@ def _tell_differences(root: Path) -> None:
     for name in chapters(root):
         counts = measured_anew(root / "_build" / "study" / name)
         if differing := counts["kept"] - counts["agree"]:
-            print(
-                f"{name}: {differing} of {counts['kept']} measurements made anew are more than 1% from the record; "
-                "where another machine does not explain that, `make records ARGS=pages` makes all of them anew",
-                flush=True,
-            )
+            found = f"{differing} of {counts['kept']} measurements made anew are more than 1% from the record"
+            hint = "unless another machine explains that, `make records ARGS=pages` makes all of them anew"
+            print(f"{name}: {found}; {hint}", flush=True)
 
 
 def _check_built(root: Path, html: Path) -> list[str]:

@@ -3,10 +3,12 @@
 What a system or a version of Python must pass that the tests do not run on. All is written to the folder.
 """
 
-import argparse
 import os
 import sys
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 _COMMANDS = """
 methods
@@ -25,7 +27,7 @@ evaluate {gpt2} --task ppl --test few.txt
 
 
 def run(folder: Path) -> None:
-    "Run the commands, one after the other; `SystemExit` with the first that fails."
+    "Run the commands, one after the other; `SystemExit` names the first that fails."
     from testkit.phrasebook import lines
     from vocab_lit.cli.main import app
     from vocab_lit.text.corpus import data_path
@@ -41,13 +43,19 @@ def run(folder: Path) -> None:
             sys.exit(f"vocab-lit {command}: exit code {code}")
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="what the commands write goes there")
-    parser.add_argument("--as-windows", action="store_true", help="pretend to be Windows where Python can tell")
-    given = parser.parse_args()
-    if given.as_windows:
+def main(
+    folder: Annotated[Path, typer.Argument(help="What the commands write goes there.")],
+    as_windows: Annotated[
+        bool, typer.Option("--as-windows", help="Pretend to be Windows where Python can tell.")
+    ] = False,
+) -> None:
+    "Run every command of the command line to its end."
+    if as_windows:
         from tools.windows import pretend
 
         pretend()
-    run(given.folder)
+    run(folder)
+
+
+if __name__ == "__main__":
+    typer.run(main)

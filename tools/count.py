@@ -4,9 +4,6 @@ Lines of code are those with a token that is no comment, outside docstrings and 
 once* if its name occurs once in its module apart from its definition, and nowhere else in the library.
 """
 
-from __future__ import annotations
-
-import argparse
 import ast
 import io
 import re
@@ -15,6 +12,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 _SKIPPED = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -69,22 +69,20 @@ def count(folder: Path) -> dict[str, Counts]:
 
 def total(counts: Iterable[Counts]) -> Counts:
     "The sums of counts."
-    summed = Counts()
-    for here in counts:
-        summed.lines += here.lines
-        summed.called_once += here.called_once
-        summed.untyped += here.untyped
-    return summed
+    counts = list(counts)
+    return Counts(
+        sum(here.lines for here in counts),
+        [name for here in counts for name in here.called_once],
+        sum((here.untyped for here in counts), Counter()),
+    )
 
 
-def main() -> None:
-    "Run from the command line."
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", nargs="?", type=Path, default=Path("vocab_lit"), help="a package")
-    counts = count(parser.parse_args().folder)
+def main(folder: Annotated[Path, typer.Argument(help="A package.")] = Path("vocab_lit")) -> None:
+    "Print the counts of each subpackage."
+    counts = count(folder)
     for name, here in [*counts.items(), ("all", total(counts.values()))]:
         print(f"{name:12}{here.lines:8,} lines{len(here.called_once):6} called once  {dict(here.untyped)}")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

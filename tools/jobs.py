@@ -1,9 +1,10 @@
-"""Jobs that wait for each other run side by side, the longest way to the end first."""
+"""Run jobs that wait for each other side by side, those that begin the longest chain first."""
 
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -19,16 +20,6 @@ class Job:
     after: Sequence[str] = ()  # jobs that have ended before, also those that failed
 
 
-def ways(jobs: dict[str, Job]) -> dict[str, float]:
-    "The seconds from the start of each job to the end of the longest chain of jobs that it begins."
-    order = TopologicalSorter({name: job.after for name, job in jobs.items()}).static_order()
-    seconds = {}
-    for name in reversed(list(order)):
-        behind = [seconds[other] for other, job in jobs.items() if name in job.after]
-        seconds[name] = jobs[name].seconds + max(behind, default=0)
-    return seconds
-
-
 class JobsFailed(RuntimeError):
     "Some jobs failed: `failed` has their messages by name."
 
@@ -37,39 +28,31 @@ class JobsFailed(RuntimeError):
         self.failed = failed
 
 
-class _Bars:
-    "Progress bars on a terminal, one for each job that runs; lines elsewhere."
-
-    def __init__(self, jobs: int, workers: int):
-        self.quiet = not sys.stderr.isatty()
-        self.free = list(range(1, workers + 1))
-        self.total = tqdm(total=jobs, desc="notebooks", disable=self.quiet)
-
-    def run(self, name: str, job: Job) -> Path:
-        position = self.free.pop()
-        try:
-            return job.run(bar={} if self.quiet else {"desc": f"  {name}", "position": position, "leave": False})
-        finally:
-            self.free.append(position)
-
-    def tell(self, name: str, failed: bool, ended: int) -> None:
-        self.total.update(ended - self.total.n)
-        if self.quiet:
-            print(f"{'failed' if failed else 'done'}: {name} ({ended} of {self.total.total})", flush=True)
-
-
 def run_jobs(jobs: dict[str, Job], workers: int) -> list[Path]:
     "Run all jobs, `workers` at a time, and return their pages; `JobsFailed`, when all have ended, names the failed."
-    bars, longest, made, failed = _Bars(len(jobs), workers), ways(jobs), {}, {}
     order = TopologicalSorter({name: job.after for name, job in jobs.items()})
     order.prepare()
-    waiting, running = [], {}
-    with ThreadPoolExecutor(workers) as pool, bars.total:
+    quiet, rows = not sys.stderr.isatty(), list(range(1, workers + 1))  # rows of a terminal, for progress bars
+    waiting, running, made, failed = [], {}, {}, {}
+
+    @cache
+    def seconds_to_end(name: str) -> float:
+        "Seconds of the longest chain of jobs that a job begins."
+        return jobs[name].seconds + max((seconds_to_end(n) for n, job in jobs.items() if name in job.after), default=0)
+
+    def run(name: str) -> Path:
+        row = rows.pop()
+        try:
+            return jobs[name].run(bar={} if quiet else {"desc": f"  {name}", "position": row, "leave": False})
+        finally:
+            rows.append(row)
+
+    with ThreadPoolExecutor(workers) as pool, tqdm(total=len(jobs), desc="notebooks", disable=quiet) as bar:
         while order.is_active():
-            waiting = sorted([*waiting, *order.get_ready()], key=lambda name: -longest[name])
+            waiting = sorted([*waiting, *order.get_ready()], key=seconds_to_end, reverse=True)
             while waiting and len(running) < workers:
                 name = waiting.pop(0)
-                running[pool.submit(bars.run, name, jobs[name])] = name
+                running[pool.submit(run, name)] = name
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 name, error = running.pop(future), future.exception()
                 if error:
@@ -77,7 +60,10 @@ def run_jobs(jobs: dict[str, Job], workers: int) -> list[Path]:
                 else:
                     made[name] = future.result()
                 order.done(name)
-                bars.tell(name, bool(error), len(made) + len(failed))
+                bar.update()
+                if quiet:
+                    ended = f"{len(made) + len(failed)} of {len(jobs)}"
+                    print(f"{'failed' if error else 'done'}: {name} ({ended})", flush=True)
     if failed:
         raise JobsFailed(failed)
     return list(made.values())

@@ -29,10 +29,9 @@ def indent(source: str) -> str:
     "Indent code by four spaces, the inside of triple-quoted strings excepted."
     lines = source.split("\n")
     inside = set()
-    for node in ast.walk(ast.parse(source)) if _TRIPLE.search(source) else ():
-        if isinstance(node, (ast.Constant, ast.JoinedStr)) and _TRIPLE.search(
-            ast.get_source_segment(source, node) or ""
-        ):
+    strings = ast.walk(ast.parse(source)) if _TRIPLE.search(source) else ()
+    for node in (node for node in strings if isinstance(node, (ast.Constant, ast.JoinedStr))):
+        if _TRIPLE.search(ast.get_source_segment(source, node) or ""):
             inside |= set(range(node.lineno, node.end_lineno or node.lineno))
     return "\n".join(line if i in inside or not line else "    " + line for i, line in enumerate(lines))
 
@@ -90,10 +89,8 @@ class _Offer:
         "The import statement or the example cell that gives a cell a name it needs."
         examples = [c for c in self.examples.get(name, []) if c is not cell]
         if len(examples) + (name in self.exported) > 1:
-            raise ValueError(
-                f"{cell.label}: {name!r} is bound in more than one cell "
-                f"({', '.join(c.label for c in examples)}); give each its own name"
-            )
+            cells = ", ".join(c.label for c in examples)
+            raise ValueError(f"{cell.label}: {name!r} is bound in more than one cell ({cells}); give each its own name")
         if examples:
             return examples[0]
         if name in self.exported:

@@ -75,13 +75,8 @@ def _absolute(text: str, site: str, blob: str, here: str) -> str:
     return re.sub(r"\]\((?![\w.+-]+:)([^()\s]+)\)", link, text)
 
 
-def plain(
-    text: str,  # MyST Markdown of a page in book/runs, with its links as page_links gives them
-    root: Path,  # the checkout
-    cfg: dict[str, str],  # its settings
-    here: str,  # the page, whose own headings are linked to
-) -> str:
-    "MyST as plain Markdown; `ValueError` names what has no plain form."
+def plain(text: str, root: Path, cfg: dict[str, str], here: str) -> str:
+    "MyST Markdown of the page book/runs/`here` as plain Markdown; `ValueError` names what has no plain form."
     site, blob = f"{cfg['doc_host']}{cfg['doc_baseurl']}", f"{cfg['git_url']}/blob/{cfg['branch']}"
     text = re.sub(r"<!-- links -->.*?<!-- /links -->\n*", "", text, flags=re.S)
     text = re.sub(r"<!-- /?\w+ -->\n?", "", text)  # around computed text

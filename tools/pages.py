@@ -13,14 +13,12 @@ from tools.notebooks import METADATA, checkout, source, tags
 _LABEL = re.compile(r"^\(([\w-]+)\)=|^\$\$ *\(([\w-]+)\)|^ *:(?:name|label): *([\w-]+)", re.M)
 
 
-def page_links(
-    text: str,  # Markdown
-    here: str,  # folder of the text in the checkout: nbs/ROOM, or book
-    there: str,  # folder of the page: book/library/ROOM, book/runs or book
-    root: Path,  # the checkout
-    language: str = "",  # of the page
-) -> str:
-    "Turn links between source notebooks into links between their pages, in the same language where there is one."
+def page_links(text: str, here: str, there: str, root: Path, language: str = "") -> str:
+    """Turn links between source notebooks into links between their pages, in the same language where there is one.
+
+    `here` is the folder of the text in the checkout (nbs/ROOM, or book), `there` that of the page (book/library/ROOM,
+    book/runs or book).
+    """
     pages = {f"book/{name}.ipynb": f"book/runs/{runs[0]}.ipynb" for name, runs in page_names(root).items()}
     for name, runs in chapters(root).items():
         if language in runs:
@@ -85,16 +83,12 @@ def _shown(cell: dict, out: Path) -> list[dict]:
     return [cell, *(made for figure in figures for made in _data_cell(figure, cell, out))]
 
 
-def write_page(
-    nb: dict,  # an executed notebook, which is changed in place
-    out: Path,  # the page
-    here: Path,  # folder of the notebook
-    root: Path,  # the checkout
-    language: str,  # of the page, empty for most
-    title: str,  # what stands behind the notebook's own title
-    under_title: str,  # Markdown
-) -> None:
-    "Turn an executed notebook into a page."
+def write_page(nb: dict, out: Path, here: Path, root: Path, language: str, title: str, under_title: str) -> None:
+    """Turn an executed notebook of the folder `here` into the page `out`, in place.
+
+    `language` is that of the page, empty for most; `title` is added to the notebook's own; both it and `under_title`
+    are Markdown.
+    """
     written = [cell for cell in nb["cells"] if cell["cell_type"] == "markdown"]
     labels = {next(filter(None, label)) for cell in written for label in _LABEL.findall(source(cell))}
     folders = dict(here=here.relative_to(root).as_posix(), there=os.path.relpath(out.parent, root))

@@ -1,11 +1,13 @@
 """The pages of the book that list the names of the library: those of `vocab_lit`, and those of every module."""
 
 import ast
+import inspect
 import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+from tools.appendix import slug
 from tools.notebooks import checkout, code_cells, library_notebooks, module_name, read_notebook, source
 
 _PUBLIC = """# The public names
@@ -22,13 +24,11 @@ the commands."""
 
 def _help(value: ast.expr | None) -> str:
     "The help text of an option: `help=` in a call, or the second argument of `option`; empty for other values."
-    for call in [node for node in ast.walk(value) if isinstance(node, ast.Call)] if value else []:
-        helps = [keyword.value for keyword in call.keywords if keyword.arg == "help"]
-        if getattr(call.func, "id", "") == "option":
-            helps += call.args[1:2]
-        if helps and isinstance(helps[0], ast.Constant):
-            return str(helps[0].value)
-    return ""
+    helps = []
+    for call in (node for node in ast.walk(value or ast.Pass()) if isinstance(node, ast.Call)):
+        helps += [keyword.value for keyword in call.keywords if keyword.arg == "help"]
+        helps += call.args[1:2] if getattr(call.func, "id", "") == "option" else []
+    return next((str(text.value) for text in helps if isinstance(text, ast.Constant)), "")
 
 
 def _shortened(value: ast.expr) -> str:
@@ -58,18 +58,13 @@ def _options(node: ast.ClassDef) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _anchor(heading: str) -> str:
-    "The anchor that MyST makes from a heading."
-    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
-
-
 def _exported_statements(path: Path) -> Iterator[tuple[ast.stmt, str, list[str]]]:
     "The exported statements of a notebook, each with the anchor of its section (or an empty one) and its cell's lines."
     cells, anchor = {cell.index: cell for cell in code_cells(path)}, ""
     for index, cell in enumerate(read_notebook(path)["cells"]):
         if cell["cell_type"] == "markdown":
             headings = re.findall(r"^##+ (.*)", source(cell), re.M)
-            anchor = _anchor(headings[-1]) if headings else anchor
+            anchor = slug(headings[-1]) if headings else anchor
         elif index in cells and "export" in cells[index].directives:
             for node in ast.parse(cells[index].source).body:
                 yield node, anchor, cells[index].source.split("\n")
@@ -97,28 +92,22 @@ def _module_parts(path: Path, page: str) -> list[str]:
     classes = [node for node, _, _ in _exported_statements(path) if isinstance(node, ast.ClassDef)]
     for node in classes:
         if options := _options(node):
-            parts += [
-                f"Options of `{node.name}`:",
-                markdown_table(["option", "default", "meaning"], options, markdown_cell),
-            ]
+            table = markdown_table(["option", "default", "meaning"], options, markdown_cell)
+            parts += [f"Options of `{node.name}`:", table]
     return parts
 
 
-def public_page(root: Path | None = None) -> str:
+def public_page() -> str:
     "The documentation of the public names, which Sphinx takes from their docstrings, in Markdown."
-    from vocab_lit import PUBLIC
+    import vocab_lit
 
     parts = [_PUBLIC]
-    for module, names in PUBLIC.items():
-        tree = ast.parse(((root or checkout()) / "vocab_lit" / f"{module.replace('.', '/')}.py").read_text("utf-8"))
-        classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
-        functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-        for name in names:
-            if name in classes | functions:
-                directive = "autoclass" if name in classes else "autofunction"
-                members = "\n   :members:" if name in classes else ""
-                call = f".. {directive}:: vocab_lit.{module}.{name}{members}"
-                parts.append(f"## `{name}`\n\n```{{eval-rst}}\n{call}\n```")
+    for module, name in ((module, name) for module, names in vocab_lit.PUBLIC.items() for name in names):
+        value = getattr(vocab_lit, name)
+        if inspect.isclass(value) or inspect.isroutine(value):
+            directive, members = ("autoclass", "\n   :members:") if inspect.isclass(value) else ("autofunction", "")
+            call = f".. {directive}:: vocab_lit.{module}.{name}{members}"
+            parts.append(f"## `{name}`\n\n```{{eval-rst}}\n{call}\n```")
     return "\n\n".join(parts) + "\n"
 
 

@@ -10,12 +10,8 @@ from tools.notebooks import notebook_text, settings, source, texts
 
 def _citation(cfg: dict[str, str]) -> str:
     "How to cite the package, in BibTeX."
-    fields = dict(
-        title=f"{cfg['title']}: a new vocabulary for a new language",
-        author=f"{{{cfg['author']}}}",
-        version=cfg["version"],
-        url=cfg["git_url"],
-    )
+    title = f"{cfg['title']}: a new vocabulary for a new language"
+    fields = dict(title=title, author=f"{{{cfg['author']}}}", version=cfg["version"], url=cfg["git_url"])
     lines = [f"  {name} = {{{value}}}" for name, value in fields.items()]
     return f"```bibtex\n@software{{{cfg['lib_name']},\n" + ",\n".join(lines) + "\n}\n```"
 
@@ -31,12 +27,8 @@ def _badges(cfg: dict[str, str], blob: str) -> str:
     return " ".join(image.format(badge.split("-")[0], badge, link) for badge, link in shields.items())
 
 
-def stamps(
-    cfg: dict[str, str],
-    path: str,  # of the file
-    edition: str = "",  # for Colab, empty where it has none
-) -> dict[str, str]:
-    "What stands between the markers of a file, by the marker's name."
+def stamps(cfg: dict[str, str], path: str, edition: str = "") -> dict[str, str]:
+    "The texts between the markers of a file, by name; the file may have an edition for Colab."
     url, blob = cfg["git_url"], f"{cfg['git_url']}/blob/{cfg['branch']}"
     colab = f"[Open in Colab]({edition_link(cfg, edition)}) · " if edition else ""
     return dict(
@@ -86,16 +78,14 @@ def stamped(text: str, path: str, cfg: dict[str, str], facts: bool = False, edit
         entry = r"^(\s*[\w-]+: ).*?( *# settings\.ini: (\w+))$"
         return re.sub(entry, lambda line: line[1] + cfg[line[3]] + line[2], text, flags=re.M)
     if path.endswith(".svg"):
-        return _picture(path) if facts else text
+        if not facts:
+            return text
+        from tools.pictures import idea_picture, real_picture
+
+        return real_picture() if path.endswith("real.svg") else idea_picture()
     if path.endswith(".ipynb"):
         return _stamped_notebook(text, path, cfg, facts, edition)
     return _fill(text, path, cfg, facts)
-
-
-def _picture(path: str) -> str:
-    from tools.facts import idea_picture, real_picture
-
-    return real_picture() if path.endswith("real.svg") else idea_picture()
 
 
 def _stamped_notebook(text: str, path: str, cfg: dict[str, str], facts: bool, edition: str) -> str:

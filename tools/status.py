@@ -10,6 +10,7 @@ from tools.chapters import chapters, page_names
 from tools.notebooks import checkout, defaults, library_notebooks, read_notebook
 from tools.run_pages import page_info
 
+_HEADS = ["chapter", "measurements", "minutes", "made here", "minutes", "as kept", "made"]
 LIMIT = 480  # seconds a page of the book may take
 _STATUS = """# Status
 
@@ -26,8 +27,6 @@ repository](../workshop.md#the-recorded-study), but for one in twenty (or none, 
 what an earlier run has left. The table says how many measurements there are and how many minutes they took, how many \
 of them were made here, and how many of these are within 1% of what is kept.
 
-| chapter | measurements | minutes | made here | minutes | as kept | made |
-|---|---|---|---|---|---|---|
 {records}
 
 ## Library
@@ -38,28 +37,24 @@ Tests are shown on these pages and run by `make test`.
 """
 
 
-def _day(record: dict, file: Path) -> str:
-    return record.get("date") or time.strftime("%Y-%m-%d", time.localtime(file.stat().st_mtime))
-
-
 def _minutes(records: Iterable[dict]) -> str:
     return f"{sum(record.get('seconds', 0) for record in records) / 60:.1f}"
 
 
-def _records_row(root: Path, name: str) -> str:
+def _records_row(root: Path, name: str) -> list[object]:
     "The row of a chapter in the table of measurements."
     from studies.records.recorded import measured_anew
 
     folder = root / "book" / defaults(read_notebook(root / "book" / f"{name}.ipynb")).get("records", "")
     records = {file: json.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*.json")}
     if not records:
-        return f"| {name} | 0 | | | | | |"
+        return [name, 0, *[""] * 5]
     here = [record for record in records.values() if "measured_by" not in record]
-    days = [_day(record, file) for file, record in records.items()]
-    counts = measured_anew(folder)
-    cells = [len(records), _minutes(records.values()), len(here), _minutes(here)]
-    cells += [f"{counts['agree']} of {counts['kept']}", f"{min(days)} to {max(days)}"]
-    return f"| {' | '.join(map(str, [name, *cells]))} |"
+    changed = {file: time.strftime("%Y-%m-%d", time.localtime(file.stat().st_mtime)) for file in records}
+    days = [record.get("date") or changed[file] for file, record in records.items()]
+    counts, minutes = measured_anew(folder), [_minutes(some) for some in (records.values(), here)]
+    kept = f"{counts['agree']} of {counts['kept']}"
+    return [name, len(records), minutes[0], len(here), minutes[1], kept, f"{min(days)} to {max(days)}"]
 
 
 def _table(root: Path, paths: list[Path], parameters: bool) -> tuple[str, str]:
@@ -73,15 +68,14 @@ def _table(root: Path, paths: list[Path], parameters: bool) -> tuple[str, str]:
         seconds = f"{info['seconds']}{' **over the limit**' * (info['seconds'] > LIMIT)}"
         link = f"[{path.stem}]({os.path.relpath(path, root / 'book' / 'runs')})"
         rows.append([link, *[given] * parameters, seconds, info["at"]])
-    minutes = sum(info["seconds"] for info in made.values()) / 60
-    return f"{minutes:.0f}", markdown_table(
-        ["page", *["parameters"] * parameters, "seconds", "made"], rows, markdown_cell
-    )
+    minutes, heads = sum(info["seconds"] for info in made.values()) / 60, ["parameters"] * parameters
+    return f"{minutes:.0f}", markdown_table(["page", *heads, "seconds", "made"], rows, markdown_cell)
 
 
 def status(workers: int, root: Path | None = None) -> str:
     "How long every page took, for which language and parameters, when and on what, in Markdown."
     from vocab_lit.runs.grid import environment
+    from vocab_lit.text.markup import markdown_table
 
     root, machine = root or checkout(), environment()
     runs = [root / "book" / "runs" / f"{page}.ipynb" for pages in page_names(root).values() for page in pages]
@@ -96,6 +90,6 @@ def status(workers: int, root: Path | None = None) -> str:
         device=machine["device"],
         versions=", ".join(f"{name} {version}" for name, version in machine["versions"].items()),
         chapter_table=chapter_table,
-        records="\n".join(_records_row(root, name) for name in chapters(root)),
+        records=markdown_table(_HEADS, [_records_row(root, name) for name in chapters(root)]),
         library_table=library_table,
     )

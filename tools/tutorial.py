@@ -6,7 +6,6 @@ alone, so that an interrupted run goes on. At the end it becomes `data/real-tria
 `taskset -c 0 python -m tools.tutorial DIR` measures on one core.
 """
 
-import argparse
 import json
 import os
 import re
@@ -15,6 +14,9 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from tools.notebooks import checkout
 from tools.run_editions import serve_this_checkout
@@ -27,11 +29,9 @@ _STAYS = re.compile(r"^(?:cd|\.) .+$", re.M)  # what a shell keeps for the next 
 _OURS = ("PYTHONPATH", "VIRTUAL_ENV", "VOCAB_LIT_REAL", "VOCAB_LIT_HUB")
 
 
-def sections(
-    text: str,  # of the page
-) -> dict[str, str]:
-    "The commands of each section that has some."
-    parts = [part.partition("\n") for part in re.split("^## ", text, flags=re.M)[1:]]
+def sections(page: str) -> dict[str, str]:
+    "The commands of each section of a page that has some."
+    parts = [part.partition("\n") for part in re.split("^## ", page, flags=re.M)[1:]]
     return {title: "".join(_BLOCK.findall(body)) for title, _, body in parts if _BLOCK.search(body)}
 
 
@@ -45,12 +45,8 @@ def _bare(place: Path) -> dict[str, str]:
     return kept | dict(HOME=str(home), PATH=path, COLUMNS="88", TQDM_DISABLE="1")
 
 
-def run_section(
-    commands: str,
-    place: Path,  # the folder that they run in
-    env: dict[str, str],
-) -> dict:
-    "What commands took and printed; `SystemExit` with their output where one fails."
+def run_section(commands: str, place: Path, env: dict[str, str]) -> dict:
+    "Run commands in a folder and return what they took and printed; `SystemExit` with their output if one fails."
     begun = time.monotonic()
     with tempfile.TemporaryFile() as out:
         shell = subprocess.Popen(["bash", "-ec", commands], cwd=place, env=env, stdout=out, stderr=out)
@@ -68,12 +64,8 @@ def run_section(
     )
 
 
-def follow(
-    commands: dict[str, str],  # of each section
-    place: Path,  # the folder that they run in
-    env: dict[str, str],
-) -> dict[str, dict]:
-    "Run what the folder's record does not have yet, and write it after each section."
+def follow(commands: dict[str, str], place: Path, env: dict[str, str]) -> dict[str, dict]:
+    "Run the sections' commands that the record in the folder does not have yet, and write it after each section."
     file, state = place / RECORD.name, ""
     record = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     anew = False  # what comes behind a section that ran reads what that made
@@ -87,22 +79,21 @@ def follow(
     return record
 
 
-def main() -> None:
+def main(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a reader.")],
+    constraints: Annotated[Path | None, typer.Option(help="Versions that pip installs: a file that it reads.")] = None,
+) -> None:
     "Follow the page, and write the record."
-    parser = argparse.ArgumentParser(prog="python -m tools.tutorial")
-    parser.add_argument("place", type=Path, metavar="DIR", help="the folder of a reader")
-    parser.add_argument("--constraints", type=Path, help="versions that pip installs: a file that it reads")
-    given = parser.parse_args()
-    given.place.mkdir(parents=True, exist_ok=True)
-    place = given.place.resolve()
-    with tempfile.TemporaryDirectory() as folder:
-        serve_this_checkout(Path(folder))
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder.resolve()
+    with tempfile.TemporaryDirectory() as served:
+        serve_this_checkout(Path(served))
         env = _bare(place)
-        if given.constraints:  # pip divides the variable at blanks
-            env["PIP_CONSTRAINT"] = str(shutil.copy(given.constraints, folder))
+        if constraints:  # pip divides the variable at blanks
+            env["PIP_CONSTRAINT"] = str(shutil.copy(constraints, served))
         record = follow(sections((checkout() / PAGE).read_text(encoding="utf-8")), place, env)
     write_json(record, checkout() / RECORD)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -1,10 +1,13 @@
 """What a wheel holds: the library and the data that its commands read, and nothing of the workshop."""
 
-import argparse
 import re
 import sys
 import zipfile
 from pathlib import Path
+
+import typer
+
+from tools.notebooks import checkout
 
 DATA = re.compile(
     r"languages\.(yml|csv)|papers\.csv|pre_tokenizers\.yml|tokenizers/[\w.-]+|field/sources\.csv|report/[\w.-]+"
@@ -19,11 +22,8 @@ def problems(files: list[str], modules: set[str]) -> list[str]:
     data = {name for name in inside if name.startswith("vocab_lit/data/")}
     wrong = [f"{name} is not in the wheel" for name in sorted(modules - inside)]
     wrong += [f"{name} does not belong into the wheel" for name in sorted(inside - data - modules)]
-    wrong += [
-        f"{name} is data that no command reads"
-        for name in sorted(data)
-        if not DATA.fullmatch(name.removeprefix("vocab_lit/data/"))
-    ]
+    unread = [name for name in sorted(data) if not DATA.fullmatch(name.removeprefix("vocab_lit/data/"))]
+    wrong += [f"{name} is data that no command reads" for name in unread]
     return wrong if data else [*wrong, "the wheel has no data"]
 
 
@@ -34,10 +34,11 @@ def library_files(root: Path) -> set[str]:
     return {path.relative_to(root).as_posix() for path in files if path.name != "_modidx.py"}
 
 
-if __name__ == "__main__":
-    from tools.notebooks import checkout
+def main(wheel: Path) -> None:
+    "Check which files a wheel holds."
+    with zipfile.ZipFile(wheel) as files:
+        sys.exit("\n".join(problems(files.namelist(), library_files(checkout()))) or None)
 
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("wheel", help="its file")
-    with zipfile.ZipFile(parser.parse_args().wheel) as wheel:
-        sys.exit("\n".join(problems(wheel.namelist(), library_files(checkout()))) or None)
+
+if __name__ == "__main__":
+    typer.run(main)

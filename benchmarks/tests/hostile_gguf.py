@@ -113,28 +113,28 @@ def t5(**changes: bytes | None) -> list[tuple[str, bytes]]:
 
 
 HUGE = 1 << 60
+BEYOND = "goes beyond the end of the file"
 _TWICE = [*PIECES[:-1], PIECES[-2]]
 _SCORES = np.where(np.arange(N) == 40, np.nan, -np.arange(N))
 
 
-def _with(fields: list[tuple[str, bytes]]) -> bytes:
-    return gguf_file(fields)
+def _with(**changes: bytes | None) -> bytes:
+    "A file with some entries changed or left out."
+    return gguf_file(entries(**changes))
+
+
+def _ggml(**changes: bytes | None) -> bytes:
+    "A file with some entries of its tokenizer changed or left out."
+    return _with(**{f"tokenizer__ggml__{name}": value for name, value in changes.items()})
 
 
 def hostile() -> Iterator[tuple[str, bytes, str]]:  # name, content, what is said
     "Each file by name, with a part of what is said of it."
     whole = gguf_file()
     begin = whole.index(TABLE)
-    for name, at in dict(
-        magic=2,
-        version=6,
-        counts=12,
-        entry=50,
-        tokens=700,
-        tensors=begin + 20,
-        data=len(whole) - 300,
-        end=len(whole) - 1,
-    ).items():
+    cuts = dict(magic=2, version=6, counts=12, entry=50, tokens=700)
+    cuts |= dict(tensors=begin + 20, data=len(whole) - 300, end=len(whole) - 1)
+    for name, at in cuts.items():
         yield f"cut-in-{name}", whole[:at], "begins with b'GG'|goes beyond the end of the file|do not fit into the file"
     yield "empty", b"", "is empty"
     yield "zeros", bytes(4096), "begins with b'.*' instead of b'GGUF'"
@@ -146,24 +146,24 @@ def hostile() -> Iterator[tuple[str, bytes, str]]:  # name, content, what is sai
     yield "many-entries", gguf_file(counts=(None, HUGE)), "entries of metadata do not fit into the file"
     yield "more-tensors", gguf_file(counts=(9, None)), "goes beyond the end of the file|dimensions|do not fit"
     yield "more-entries", gguf_file(counts=(None, 12)), "damaged"
-    yield "long-name", whole[:24] + struct.pack("<Q", 1 << 32) + bytes(999), "goes beyond the end of the file"
-    yield "long-string", _with(entries(x=struct.pack("<IQ", STRING, 1 << 32) + b"y")), "goes beyond the end of the file"
-    yield "longest-string", _with(entries(x=struct.pack("<IQ", STRING, (1 << 64) - 1))), "goes beyond the end"
-    yield "long-array", _with(entries(x=array(U32, [1], HUGE))), "do not fit into the file"
-    yield "long-strings", _with(entries(x=array(STRING, ["a"], HUGE))), "do not fit into the file"
-    yield "long-item", _with(entries(x=struct.pack("<IIQQ", ARRAY, STRING, 1, 1 << 62))), "goes beyond the end"
-    yield "arrays-of-arrays", _with(entries(x=struct.pack("<IIQ", ARRAY, ARRAY, 1) + array(U32, [1])[4:])), "of type 9"
-    yield "type-of-entry", _with(entries(x=struct.pack("<I", 77) + bytes(8))), "of type 77"
-    yield "entry-twice", _with([*entries(), entries()[0]]), "'general.architecture' stands twice in the metadata"
+    yield "long-name", whole[:24] + struct.pack("<Q", 1 << 32) + bytes(999), BEYOND
+    yield "long-string", _with(x=struct.pack("<IQ", STRING, 1 << 32) + b"y"), BEYOND
+    yield "longest-string", _with(x=struct.pack("<IQ", STRING, (1 << 64) - 1)), BEYOND
+    yield "long-array", _with(x=array(U32, [1], HUGE)), "do not fit into the file"
+    yield "long-strings", _with(x=array(STRING, ["a"], HUGE)), "do not fit into the file"
+    yield "long-item", _with(x=struct.pack("<IIQQ", ARRAY, STRING, 1, 1 << 62)), BEYOND
+    yield "arrays-of-arrays", _with(x=struct.pack("<IIQ", ARRAY, ARRAY, 1) + array(U32, [1])[4:]), "of type 9"
+    yield "type-of-entry", _with(x=struct.pack("<I", 77) + bytes(8)), "of type 77"
+    yield "entry-twice", gguf_file([*entries(), entries()[0]]), "'general.architecture' stands twice in the metadata"
     yield "tensor-twice", gguf_file(tensors=(TABLE, TABLE)), "'token_embd.weight' stands twice"
     for dimensions in (0, 5, 1 << 31):
         tensors = (TABLE, tensor("x", (WIDTH,), 0, 0, dimensions))
         yield f"{dimensions}-dimensions", gguf_file(tensors=tensors), f"has {dimensions:,} dimensions"
     for name, shape, type, offset, match in (
-        ("beyond", (WIDTH,), 0, 1 << 40, "goes beyond the end of the file"),
-        ("overflow", (WIDTH,), 0, (1 << 64) - 32, "goes beyond the end of the file"),
-        ("large", (WIDTH, 1 << 40), 8, 0, "goes beyond the end of the file"),
-        ("largest", (1 << 63, 1 << 63, 1 << 63), 0, 0, "goes beyond the end of the file"),
+        ("beyond", (WIDTH,), 0, 1 << 40, BEYOND),
+        ("overflow", (WIDTH,), 0, (1 << 64) - 32, BEYOND),
+        ("large", (WIDTH, 1 << 40), 8, 0, BEYOND),
+        ("largest", (1 << 63, 1 << 63, 1 << 63), 0, 0, BEYOND),
         ("none", (0,), 0, 0, "has rows of 0 values"),
         ("no-blocks", (33,), 8, 0, "rows of 33 values, not of whole blocks of 32"),
         ("unknown", (WIDTH,), 999, 0, "has the type 999"),
@@ -172,73 +172,57 @@ def hostile() -> Iterator[tuple[str, bytes, str]]:  # name, content, what is sai
     ):
         yield f"tensor-{name}", gguf_file(tensors=(TABLE, NORM, tensor("x", shape, type, offset))), match
     for alignment in (0, 3):
-        fields = entries(general__alignment=number(alignment))
-        yield f"alignment-{alignment}", _with(fields), f"general.alignment is {alignment}, which is no power of two"
-    yield "alignment-huge", _with(entries(general__alignment=number(1 << 31))), "goes beyond the end of the file"
-    yield "alignment-text", _with(entries(general__alignment=string("32"))), "general.alignment is a text instead"
+        file = _with(general__alignment=number(alignment))
+        yield f"alignment-{alignment}", file, f"general.alignment is {alignment}, which is no power of two"
+    yield "alignment-huge", _with(general__alignment=number(1 << 31)), BEYOND
+    yield "alignment-text", _with(general__alignment=string("32")), "general.alignment is a text instead"
     for name in ("bos", "eos", "unknown"):
-        fields = entries(**{f"tokenizer__ggml__{name}_token_id": number(N)})
-        yield f"id-of-{name}", _with(fields), f"{name}_token_id is {N}, and there are {N} tokens"
-    lists = entries(tokenizer__ggml__eos_token_ids=array(U32, [2, 10**6]))
-    yield "ids", _with(lists), "eos_token_ids is 1000000, and there are"
-    yield "id-as-text", _with(entries(tokenizer__ggml__bos_token_id=string("1"))), "bos_token_id is a text instead"
-    yield "architecture-as-number", _with(entries(general__architecture=number(7))), "whole number instead of a text"
-    yield "template-as-number", _with(entries(tokenizer__chat_template=number(7))), "tokenizer.chat_template"
-    yield "no-tokenizer", _with(entries(tokenizer__ggml__model=None)), "has no tokenizer"
-    yield "other-tokenizer", _with(entries(tokenizer__ggml__model=string("rwkv"))), "has a tokenizer 'rwkv'"
-    yield "tokenizer-as-number", _with(entries(tokenizer__ggml__model=number(1))), "whole number instead of a text"
-    yield (
-        "tokenizer-as-list",
-        _with(entries(tokenizer__ggml__model=array(U32, [1]))),
-        "is a list of whole numbers",
-    )
-    yield "no-tokens", _with(entries(tokenizer__ggml__tokens=None)), "has no list tokenizer.ggml.tokens"
-    yield "0-tokens", _with(entries(tokenizer__ggml__tokens=array(STRING, []))), "has no list tokenizer.ggml.tokens"
-    yield (
-        "tokens-as-numbers",
-        _with(entries(tokenizer__ggml__tokens=array(U32, [1] * N))),
-        "is a list of whole numbers",
-    )
-    yield "token-twice", _with(entries(tokenizer__ggml__tokens=array(STRING, _TWICE))), "stands twice among"
-    bad = [*PIECES[:-1], b"\xff\xfe"]
-    yield (
-        "token-not-utf-8",
-        _with(entries(tokenizer__ggml__tokens=array(STRING, bad))),
-        "is not UTF-8",
-    )
-    yield "few-tokens", _with(entries(tokenizer__ggml__tokens=array(STRING, PIECES[:-1]))), "has .* entries for"
-    yield "few-scores", _with(entries(tokenizer__ggml__scores=array(F32, [0.0] * 9))), "scores has 9 entries for"
-    yield "no-scores", _with(entries(tokenizer__ggml__scores=None)), "scores"
-    yield "scores-as-text", _with(entries(tokenizer__ggml__scores=array(STRING, ["a"] * N))), "scores"
-    yield "scores-nan", _with(entries(tokenizer__ggml__scores=array(F32, _SCORES))), "scores .*nan"
-    yield "few-types", _with(entries(tokenizer__ggml__token_type=array(I32, [1] * 9))), "token_type has 9 entries for"
-    yield "types-as-text", _with(entries(tokenizer__ggml__token_type=array(STRING, ["a"] * N))), "token_type"
-    yield "type-unknown", _with(entries(tokenizer__ggml__token_type=array(I32, [99] * N))), "token_type"
+        yield (
+            f"id-of-{name}",
+            _ggml(**{f"{name}_token_id": number(N)}),
+            f"{name}_token_id is {N}, and there are {N}",
+        )
+    yield "ids", _ggml(eos_token_ids=array(U32, [2, 10**6])), "eos_token_ids is 1000000, and there are"
+    yield "id-as-text", _ggml(bos_token_id=string("1")), "bos_token_id is a text instead"
+    yield "architecture-as-number", _with(general__architecture=number(7)), "number instead of a text"
+    yield "template-as-number", _with(tokenizer__chat_template=number(7)), "tokenizer.chat_template"
+    yield "no-tokenizer", _ggml(model=None), "has no tokenizer"
+    yield "other-tokenizer", _ggml(model=string("rwkv")), "has a tokenizer 'rwkv'"
+    yield "tokenizer-as-number", _ggml(model=number(1)), "whole number instead of a text"
+    yield "tokenizer-as-list", _ggml(model=array(U32, [1])), "is a list of whole numbers"
+    yield "no-tokens", _ggml(tokens=None), "has no list tokenizer.ggml.tokens"
+    yield "0-tokens", _ggml(tokens=array(STRING, [])), "has no list tokenizer.ggml.tokens"
+    yield "tokens-as-numbers", _ggml(tokens=array(U32, [1] * N)), "is a list of whole numbers"
+    yield "token-twice", _ggml(tokens=array(STRING, _TWICE)), "stands twice among"
+    yield "token-not-utf-8", _ggml(tokens=array(STRING, [*PIECES[:-1], b"\xff\xfe"])), "is not UTF-8"
+    yield "few-tokens", _ggml(tokens=array(STRING, PIECES[:-1])), "has .* entries for"
+    yield "few-scores", _ggml(scores=array(F32, [0.0] * 9)), "scores has 9 entries for"
+    yield "no-scores", _ggml(scores=None), "scores"
+    yield "scores-as-text", _ggml(scores=array(STRING, ["a"] * N)), "scores"
+    yield "scores-nan", _ggml(scores=array(F32, _SCORES)), "scores .*nan"
+    yield "few-types", _ggml(token_type=array(I32, [1] * 9)), "token_type has 9 entries for"
+    yield "types-as-text", _ggml(token_type=array(STRING, ["a"] * N)), "token_type"
+    yield "type-unknown", _ggml(token_type=array(I32, [99] * N)), "token_type"
     for name, merges, match in (
         ("bare", array(STRING, ["ab", *MERGES]), "merge 'ab'"),
         ("empty", array(STRING, ["", *MERGES]), "merge ''"),
         ("numbers", array(U32, [1, 2]), "merges"),
         ("unknown", array(STRING, ["q zq"]), "merge 'q zq'"),
     ):
-        yield f"merges-{name}", _with(gpt2(tokenizer__ggml__merges=merges)), match
-    yield "no-merges", _with(gpt2(tokenizer__ggml__merges=None)), "merges"
-    yield "pre-as-number", _with(gpt2(tokenizer__ggml__pre=number(3))), "pre"
+        yield f"merges-{name}", gguf_file(gpt2(tokenizer__ggml__merges=merges)), match
+    yield "no-merges", gguf_file(gpt2(tokenizer__ggml__merges=None)), "merges"
+    yield "pre-as-number", gguf_file(gpt2(tokenizer__ggml__pre=number(3))), "pre"
     charsmap = array(U32, [1, 2, 3])
-    yield "charsmap", _with(t5(tokenizer__ggml__precompiled_charsmap=charsmap)), "precompiled_charsmap"
+    yield "charsmap", gguf_file(t5(tokenizer__ggml__precompiled_charsmap=charsmap)), "precompiled_charsmap"
     control = array(I32, [2] + [3] * (N - 1))
-    yield "no-normal-token", _with(t5(tokenizer__ggml__token_type=control)), "none of its tokens is an ordinary one"
+    yield "no-normal-token", gguf_file(t5(tokenizer__ggml__token_type=control)), "none of its tokens is an ordinary one"
     for name, note in (("text", "none"), ("list", "[1]"), ("nested", "[" * 10**5)):
-        yield f"note-{name}", _with(entries(vocab_lit__note=string(note))), "vocab_lit.note is damaged"
-    lists = entries(tokenizer__ggml__eos_token_id=array(U32, [2]))
-    yield "id-as-list", _with(lists), "eos_token_id is a list of whole numbers instead of a whole number"
+        yield f"note-{name}", _with(vocab_lit__note=string(note)), "vocab_lit.note is damaged"
+    yield "id-as-list", _ggml(eos_token_id=array(U32, [2])), "eos_token_id is a list of whole numbers instead"
     yield "no-table", gguf_file(tensors=(NORM,)), "there is no token_embd.weight"
     short = tensor("token_embd.weight", (WIDTH, N - 1), 8, 0)
-    yield (
-        "short-table",
-        gguf_file(tensors=(short, NORM)),
-        f"token_embd.weight has {N - 1} rows, and there are {N} tokens",
-    )
-    yield "split-in-parts", _with(entries(split__count=number(3))), "parts"
+    yield "short-table", gguf_file(tensors=(short, NORM)), f"has {N - 1} rows, and there are {N} tokens"
+    yield "split-in-parts", _with(split__count=number(3)), "parts"
 
 
 def places(folder: Path) -> Iterator[tuple[str, str]]:  # name, what is said

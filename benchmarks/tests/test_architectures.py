@@ -7,9 +7,18 @@ import pytest
 from safetensors.torch import load_file, save_file
 from transformers.models.auto import modeling_auto
 
-from benchmarks.architectures import Architecture, Wrong, architectures, build, check_folder, made_of, sweep
+from benchmarks.architectures import Architecture, architectures, build, check_folder, made_of, sweep
 from benchmarks.architectures import target_tokenizer as target_for
-from benchmarks.verdicts import TASKS, Record, compared_table, counts_table, make_record, reason_of, reasons_table
+from benchmarks.verdicts import (
+    TASKS,
+    Record,
+    Wrong,
+    compared_table,
+    counts_table,
+    make_record,
+    reason_of,
+    reasons_table,
+)
 from vocab_lit.text.corpus import data_path
 
 MOVED = ["M2M100ForConditionalGeneration", "XGLMForCausalLM", "LukeModel"]  # refused where the padding id moves

@@ -1,45 +1,33 @@
 """Every command of `vocab-lit`: its help, and mistakes told in one line."""
 
 import re
-import resource
 import shutil
 from pathlib import Path
 
 import pytest
 import typer
-from transformers import XLMRobertaConfig, XLMRobertaForMaskedLM
 from typer.testing import CliRunner
 
-from benchmarks.tests.toys import small_model
+from benchmarks.tests.toys import file_limit, small_model
+from testkit.examples import tiny_model
 from testkit.phrasebook import lines
 from vocab_lit.cli.main import app
 from vocab_lit.text.cleaning import _Hashes
-from vocab_lit.tokens.train import train_tokenizer
+from vocab_lit.tokens.load import load_tokenizer
 
-QUICK = ("--steps", "1", "--batch-size", "2", "--length", "16")
+QUICK = "--steps 1 --batch-size 2 --length 16"
 CALLS = {
-    "inspect": ["inspect", "MODEL", "--text", "TEXT"],
-    "tokenizer": ["tokenizer", "--text", "TEXT", "--vocab-size", "300", "--out", "OUT"],
-    "transplant": [
-        "transplant",
-        "MODEL",
-        "--text",
-        "TEXT",
-        "--vocab-size",
-        "300",
-        "--method",
-        "identity",
-        "--out",
-        "OUT",
-    ],
-    "factorize": ["factorize", "MODEL", "--steps", "5", "--out", "OUT"],
-    "lapt": ["lapt", "MODEL", "--text", "TEXT", *QUICK, "--out", "OUT"],
-    "adapter train": ["adapter", "train", "MODEL", "--text", "TEXT", "--name", "sw", *QUICK, "--out", "OUT"],
-    "vectors train": ["vectors", "train", "--text", "TEXT", "--out", "OUT.vec"],
-    "ppl": ["evaluate", "MODEL", "--task", "ppl", "--test", "TEXT"],
-    "clean": ["clean", "TEXT", "--out", "OUT"],
-    "ner": ["evaluate", "MODEL", "--task", "ner", "--train", "TEXT", "--test", "TEXT", "--out", "OUT"],
-    "adapt": ["adapt", "MODEL", "--text", "TEXT", "--minutes", "0.1", "--out", "OUT"],
+    "inspect": "inspect MODEL --text TEXT",
+    "tokenizer": "tokenizer --text TEXT --vocab-size 300 --out OUT",
+    "transplant": "transplant MODEL --text TEXT --vocab-size 300 --method identity --out OUT",
+    "factorize": "factorize MODEL --steps 5 --out OUT",
+    "lapt": f"lapt MODEL --text TEXT {QUICK} --out OUT",
+    "adapter train": f"adapter train MODEL --text TEXT --name sw {QUICK} --out OUT",
+    "vectors train": "vectors train --text TEXT --out OUT.vec",
+    "ppl": "evaluate MODEL --task ppl --test TEXT",
+    "clean": "clean TEXT --out OUT",
+    "ner": "evaluate MODEL --task ner --train TEXT --test TEXT --out OUT",
+    "adapt": "adapt MODEL --text TEXT --minutes 0.1 --out OUT",
 }
 FILES = {
     "sw.txt": "\n".join(lines("sw", 200, seed=0)).encode(),
@@ -74,11 +62,11 @@ WRONG = {  # {argument: {what is given: what is said}}
 }
 MISTAKES = [
     (name, kind, given, match)
-    for name, arguments in CALLS.items()
+    for name, words in CALLS.items()
     for kind, mistakes in WRONG.items()
     for given, match in mistakes.items()
     # a tokenizer alone can be looked at
-    if kind.upper() in arguments and not (name == "inspect" and given in ("bare", "torn"))
+    if kind.upper() in words.split() and not (name == "inspect" and given in ("bare", "torn"))
 ]
 
 
@@ -102,16 +90,13 @@ def call(*arguments) -> tuple[int, str]:
 def desk(tmp_path_factory) -> Path:
     "A folder with models, texts and what is neither."
     place = tmp_path_factory.mktemp("desk")
-    base = train_tokenizer(lines("en", 300, seed=0), "unigram", 400)
-    shape = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
-    config = XLMRobertaConfig(vocab_size=400, **shape, max_position_embeddings=66)
-    XLMRobertaForMaskedLM(config).save_pretrained(place / "model")
+    base = load_tokenizer(tiny_model(place, 400) / "model")
     small_model("T5", base, spare=0).save_pretrained(place / "t5")
     for name, content in FILES.items():
         (place / name).write_bytes(content)
     (place / "full").mkdir()
     (place / "full/mine.txt").write_text("mine")
-    for name in ("model", "t5", "bare", "torn"):
+    for name in ("t5", "bare", "torn"):
         base.save_pretrained(place / name)
     (place / "torn/config.json").write_text("{")
     return place
@@ -121,7 +106,7 @@ def attempt(desk, name, model="model", text="", out="out") -> tuple[int, str]:
     "Call a command with something in place of a model, a text or a folder."
     text = text or ("names.tsv" if name == "ner" else "sw.txt")
     places = {"MODEL": desk / model, "TEXT": desk / text, "OUT": desk / out, "OUT.vec": desk / f"{out}.vec"}
-    return call(*(places.get(a, a) for a in CALLS[name]))
+    return call(*(places.get(word, word) for word in CALLS[name].split()))
 
 
 def check_mistakes(desk, mistakes):
@@ -159,26 +144,11 @@ def test_every_mistake_of_every_command_is_told_in_a_line(desk):
     check_mistakes(desk, MISTAKES)
 
 
-def within(room: int, desk, name) -> tuple[int, str]:
-    "Call a command that has room for so many bytes in a file."
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
-        return attempt(desk, name)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-
-
 def test_a_full_temporary_folder_is_one_line():
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
-        with pytest.raises(OSError, match="^cannot write a temporary file: "):
-            hashes = _Hashes(cache=64)  # `clean` remembers lines in it
-            for number in range(10**6):
-                hashes.add(number * 7919)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with file_limit(4096), pytest.raises(OSError, match="^cannot write a temporary file: "):
+        hashes = _Hashes(cache=64)  # `clean` remembers lines in it
+        for number in range(10**6):
+            hashes.add(number * 7919)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +158,8 @@ def test_a_full_disk_is_one_line_and_leaves_no_folder_under_the_name_that_was_as
     import joblib  # noqa: F401  (which tries at its import whether it can write)
 
     for room in (1, 700):
-        code, said = within(room, desk, name)
+        with file_limit(room):
+            code, said = attempt(desk, name)
         told = re.fullmatch(r"vocab-lit: cannot write \S+: .*File too large.*", said)
         assert code == 1 and told, (room, said)
         assert name in ("lapt", "adapter train", "adapt") or not list(desk.glob("*out*"))

@@ -127,15 +127,10 @@ def check_refusals(rows):
 
 def test_transplants_are_right_for_tokenizers_models_and_methods_of_every_kind(tmp_path):
     families = list(FAMILIES)
-    trials = [
-        (
-            families[i % len(families)],
-            families[(i // len(ONE_OF_EACH) + i) % len(families)],
-            *architecture,
-            ONE_OF_EACH[i % len(ONE_OF_EACH)],
-        )
-        for i, architecture in enumerate(ARCHITECTURES)
-    ]
+    n, trials = len(families), []
+    for i, architecture in enumerate(ARCHITECTURES):
+        old, new = families[i % n], families[(i // len(ONE_OF_EACH) + i) % n]
+        trials.append((old, new, *architecture, ONE_OF_EACH[i % len(ONE_OF_EACH)]))
     rows = try_out(trials, tmp_path)
     check_refusals(rows)
     assert {*map(kind_of, rows.method)} == {*map(kind_of, RECIPES)}

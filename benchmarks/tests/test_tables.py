@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from benchmarks.claims import Runs, exponent, grows
+from benchmarks.claims import Runs, exponent, extreme, grows
 from benchmarks.parts import PARTS, run_bench
 from benchmarks.runner import Case, turns
 from benchmarks.tables import claims_table, growth_table, machines_table, report, side_table
@@ -32,6 +32,12 @@ def test_ratios_are_of_the_same_round_and_exponents_those_of_the_curves():
     assert grows("cpu_seconds")(runs)[0] == pytest.approx(1)
     assert grows("cpu_seconds", "other")(runs)[0] == pytest.approx(2)
     assert grows("cpu_seconds", "nobody")(runs) == []
+    assert runs.curve("cpu_seconds").to_dict() == {10: 15, 20: 30, 40: 60} and grows("seconds", series="x")(runs) == []
+    least, most = (extreme(np.min, "cpu_seconds", "other", power)(runs) for power in (1, -1))
+    assert least.tolist() == [60, 30] and most.tolist() == [1 / 240, 1 / 120]  # of the three cases, round by round
+    assert (
+        extreme(np.max, "cpu_seconds")(runs).tolist() == [40, 80] and extreme(np.min, "seconds", "nobody")(runs) == []
+    )
     assert np.isnan(exponent([1, 2], [0, 3])) and exponent([1, 10], [2, 2]) == pytest.approx(0)
 
 

@@ -1,5 +1,8 @@
 """Tokenizers of every family and tiny models of every architecture, for the tests of robustness."""
 
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
 
@@ -17,6 +20,17 @@ from vocab_lit.vectors.token_vectors import TokenVectors
 
 NAMES = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 WORDS = ["maji", "moto", "ni", "ziwa", "gari", "na", "basi", "1", "2", "ጸሐይ", "!", "nyumba", "Maji"]
+
+
+@contextmanager
+def file_limit(size: int) -> Iterator[None]:
+    "Inside the block, no file of this process can have more bytes."
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def fast(tokenizer: Tokenizer, names=NAMES) -> PreTrainedTokenizerFast:
@@ -53,11 +67,9 @@ def with_copies(words):
     return made
 
 
+PLAIN = ("unigram", "bpe", "wordpiece", "suffix", "byte-fallback")
 FAMILIES = {  # {name: makes a tokenizer of words}
-    **{
-        family: partial(toy_tokenizer, family, medial=["ma", "ji"])
-        for family in ("unigram", "bpe", "wordpiece", "suffix", "byte-fallback")
-    },
+    **{family: partial(toy_tokenizer, family, medial=["ma", "ji"]) for family in PLAIN},
     "characters": characters,
     "added": partial(with_added, "unigram"),
     "added to bpe": partial(with_added, "bpe"),
@@ -65,9 +77,8 @@ FAMILIES = {  # {name: makes a tokenizer of words}
     "gaps": with_gaps,
     "copies": with_copies,
 }
-BODY = dict(
-    hidden_size=12, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40, max_position_embeddings=42
-)
+BODY = dict(hidden_size=12, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40)
+BODY |= dict(max_position_embeddings=42)
 DISTIL = dict(dim=12, n_layers=2, n_heads=2, hidden_dim=40, max_position_embeddings=42)
 DEBERTA = BODY | dict(relative_attention=True, position_biased_input=False, pos_att_type=["p2c", "c2p"])
 T5 = dict(d_model=12, d_kv=6, d_ff=40, num_layers=2, num_heads=2)

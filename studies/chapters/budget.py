@@ -102,16 +102,24 @@ def needs(
     return made
 
 
-def _loads(needed: Needs, scale: str, parameters: dict) -> list[Load]:
-    runs = Counter()
-    for load in count_loads(needed.cells, needed.shapes, scale, needed.paper):
-        runs[replace(load, runs=0)] += load.runs
+def _loads(needed: Needs, scale: str, parameters: dict, tables: bool = False) -> list[Load]:
+    "What the lesson trains, or what the page of the paper's tables takes besides."
+
+    def count(cells):
+        counted = Counter()
+        for load in count_loads(cells, needed.shapes, scale, needed.paper):
+            counted[replace(load, runs=0)] += load.runs
+        return counted
+
+    runs = count(needed.cells)
+    if tables:
+        runs = count([*needed.cells, *needed.table_cells]) - runs
     without_files = [f"fine-tuning, {t}" for t in TASKS if scale == "custom" and not parameters.get(t)]
     return [replace(load, runs=n) for load, n in runs.items() if not load.what.startswith(tuple(without_files))]
 
 
 def loads(chapter: str, language: str, scale: str = "paper", **parameters) -> list[Load]:  # parameters of the chapter
-    "What a chapter trains; `ValueError` where there is no such chapter."
+    "What a chapter's lesson trains; `ValueError` where there is no such chapter."
     return _loads(needs(chapter, language, scale, **parameters), scale, parameters)
 
 
@@ -141,10 +149,11 @@ def budget(
 
     Times are those of a quarter of each machine's peak, or of what was measured on one of them.
     """
-    return _budget(loads(chapter, language, scale, **parameters), measured)
+    needed = needs(chapter, language, scale, **parameters)
+    return _budget(*(_loads(needed, scale, parameters, tables) for tables in (False, True)), measured)
 
 
-def _budget(trained: list[Load], measured: dict | None) -> pd.DataFrame:
+def _budget(trained: list[Load], tables: list[Load], measured: dict | None) -> pd.DataFrame:
     import pandas as pd
 
     rates = {name: machine.peak * SHARE for name, machine in MACHINES.items()}
@@ -158,9 +167,14 @@ def _budget(trained: list[Load], measured: dict | None) -> pd.DataFrame:
     def cost(flops):
         return {"operations": f"{flops:.1e}"} | {name: _hours(flops / rate / 3600) for name, rate in rates.items()}
 
-    rows = {load.what: row(load) | cost(load.runs * load.flops) for load in trained}
-    total = dict.fromkeys(next(iter(rows.values())), "") | {"runs": sum(load.runs for load in trained)}
-    rows["together"] = total | cost(sum(load.runs * load.flops for load in trained))
+    def total(loads):
+        runs, flops = sum(load.runs for load in loads), sum(load.runs * load.flops for load in loads)
+        return dict.fromkeys(row(trained[0]), "") | {"runs": runs} | cost(flops)
+
+    rows = {load.what: row(load) | cost(load.runs * load.flops) for load in trained} | {"together": total(trained)}
+    if tables:
+        rows |= {f"tables: {load.what}": row(load) | cost(load.runs * load.flops) for load in tables}
+        rows["with the paper's tables"] = total(trained + tables)
     return pd.DataFrame(rows).T
 
 
@@ -180,7 +194,7 @@ def _source_models(chapter: str, scale: str, parameters: dict) -> dict[str, str]
 
 @dataclass(frozen=True)
 class Plan:
-    "What a chapter would do; `print` shows it."
+    "What a chapter and the page of its paper's tables would do; `print` shows it."
 
     chapter: str
     language: str
@@ -242,7 +256,8 @@ class Plan:
         paragraphs = (
             f"Chapter {self.chapter}, {self.language}, scale {self.scale}. Nothing was trained or written.",
             "It reads\n" + "\n".join(reads),
-            "It trains\n" + times.to_string(justify="right"),
+            "It trains (*tables*: only with `--tables`, for the page of the paper's tables)\n"
+            + times.to_string(justify="right"),
             *self._settings,
             f"Operations are counted; {self._rates}\n{self._memory} {self._disk}",
         )
@@ -331,7 +346,7 @@ def plan(
         language,
         scale,
         pd.DataFrame(reads, columns=["what", "name", "part", "where"]),
-        _budget(trained, measured),
+        _budget(trained, _loads(needed, scale, parameters, tables=True), measured),
         [(model, shape_of(model), scale_lapt(scale, preset)) for preset, model in sources.items()],
         disk_needed(largest, kept),
         _text_sizes(chapter, scale, needed.languages["text"]),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
@@ -20,25 +20,30 @@ from studies.chapters.lesson import (
     source_shape,
     trained_seen,
 )
-from studies.data.hub_sources import cldr_code
+from studies.data.availability import has_task
+from studies.data.hub_sources import MODELS, cldr_code
 from studies.figures.charts import loss_curves
 from studies.figures.embeddings import group_map
-from studies.papers.cells import not_measured, paper_methods, source_gaussian, structure_cells
+from studies.papers.cells import FEW_RULES, fine_tunings, paper_methods, source_gaussian
+from studies.papers.costs import OnText, Shape, run_flops, shape_of
 from studies.papers.experiment import Target, Targets
 from studies.papers.printed import published
-from studies.papers.store import Cell, CellStore, cell_stamp
+from studies.papers.setups import scale_lapt, scale_vocab_size
+from studies.papers.store import Cell, cell_stamp
 from studies.records.findings import page_table, standing, what_we_see
 from studies.records.summaries import LEVEL, starts
 from studies.trials.embedding_clusters import CLUSTERS, MAP, Clusters
 from vocab_lit.methods.registry import get_recipe
-from vocab_lit.runs.grid import Workers
 from vocab_lit.text.corpus import data_path
 
 if TYPE_CHECKING:
     from IPython.display import Markdown
     from matplotlib.figure import Figure
 
+    from vocab_lit.training.settings import LaptConfig
+
 MINI_STEPS = 40  # of continued pretraining
+FEW_OF_OURS = ("RANDOM", "IDENT", "SCRIPT+POSN+IDENT")  # at scale mini
 OURS = ", source Gaussian"  # behind a method's name: our rule for tokens that no rule of the paper covers
 SHOWN = (
     *("full vocabulary", "RANDOM", "IDENT", "SCRIPT", "SCRIPT+POSN", "SCRIPT+IDENT", "SCRIPT+POSN+IDENT"),
@@ -61,6 +66,10 @@ REAL_STARTS = {  # what `data/starts.csv` calls methods
 CLUSTER_MODELS = {"multilingual-e5-small": "multilingual-e5-small"} | REAL_MODELS
 PAGE_MODEL = "the small XLM-R"  # of scale `mini`
 SETUPS = {"": "off-the-shelf", "full": "FULL", "emb": "EMB"}  # what the paper calls our modes
+
+
+def _flops(shape: Shape, tokens: int, config: LaptConfig) -> dict[str, int]:
+    return {"flops": run_flops(replace(shape, vocab=tokens), config)}
 
 
 @dataclass
@@ -127,29 +136,106 @@ class StructureChapter(Lesson):
         sizes = (str(self.vocab_size), str(self.steps), str(self.max_lines))
         return cell_stamp(self.scale, self.model, self.text, self.corpus, self.pos, self.ner, *sizes)
 
+    def _grid(self, whole: bool) -> list[tuple[str, str, str]]:  # name, recipe and mode of each model
+        "The models of a language; at mini, embeddings alone learn with few methods or with all (whole)."
+        methods, ours, frozen = paper_methods(), source_gaussian(), paper_methods()
+        if self.scale == "mini":
+            ours = {name: recipe for name, recipe in ours.items() if name.split(",")[0] in FEW_OF_OURS}
+            frozen = methods if whole else FEW_RULES
+        grid = [("full vocabulary", "", ""), ("full vocabulary", "", "full")]
+        grid += [(name, recipe, "full") for name, recipe in (methods | ours).items()]
+        return grid + [(name, methods[name], "emb") for name in frozen]
+
+    @property
+    def _vocabulary(self) -> int:
+        return self.vocab_size or scale_vocab_size(self.scale, self.paper)
+
+    def _trained(self, recipe: str, mode: str, times: int = 1) -> OnText:
+        words = f", {mode}" + ", source vocabulary" * (not recipe) + ", three times as long" * (times > 1)
+        config = scale_lapt(self.scale, self.paper, self.lapt_steps)
+        return OnText(words, replace(config, mode=mode, steps=times * config.steps), self._vocabulary * bool(recipe))
+
+    def _mini(self, **options: int) -> Targets:
+        return Targets("mini", preset=self.paper, **dict(steps=self.lapt_steps) | options)
+
+    def _is_constructed(self, setting: str) -> bool:
+        return self.scale == "mini" and setting in self.syntax.split()
+
+    def _scored(self, setting: str, recipe: str, mode: str, languages: Sequence[str]) -> list[dict[str, Any]]:
+        made, tasks = self.targets, list(self.tasks)
+        if self._is_constructed(setting):  # these have fewer words
+            made, tasks = self._mini(vocab_size=500), ["pos"]
+        return made(setting).scores(recipe, mode, languages=languages, tasks=tasks, seeds=self.seeds)
+
+    def _scores(
+        self,
+        setting: str,  # a language, or several that share a model
+        grid: Iterable[tuple[str, str, str]],
+        languages: Sequence[str] = (),  # that are scored; none: all
+    ) -> list[Cell]:
+        "Declare the scores of models."
+        tasks = {"pos": ""} if self._is_constructed(setting) else self.tasks
+        codes = languages or setting.split("+")
+        tuned = [t for code in codes for t, name in tasks.items() if self.scale != "paper" or has_task(t, code, name)]
+        key = dict(what="scores", setting=setting, seeds=self.seeds, scale=self.scale)
+        return [
+            Cell(
+                key | dict(method=name, recipe=recipe, mode=mode),
+                partial(self._scored, setting, recipe, mode, languages),
+                ((self._trained(recipe, mode),) if mode else ()) + fine_tunings(tuned, self.seeds),
+            )
+            for name, recipe, mode in grid
+        ]
+
+    def _longer(self, recipe: str) -> list[dict[str, Any]]:
+        return self._mini(steps=3 * self.lapt_steps)(self.first).along(recipe)
+
     @property
     def cells(self) -> list[Cell]:
-        "What is trained for the page, and for groups of languages of the recorded study."
-        small = longer = not_measured
-        if self.scale == "mini":  # the constructed languages have fewer words
-            small = Targets("mini", vocab_size=500, steps=self.lapt_steps, preset="embedding-structure")
-            longer = Targets("mini", steps=3 * self.lapt_steps, preset="embedding-structure")
-        groups = [] if self.scale == "custom" else [self.mixed, self.family]
-        setting = (self.languages, self.first, groups, self.syntax.split(), self.tasks, self.seeds)
-        made = structure_cells(self.targets, self.scale, *setting, self.lapt_steps, self.vocab_size, small, longer)
-        return [cell for cells in made.values() for cell in cells]
+        "Declare what the page shows, and groups of languages of the recorded study."
+        cells = [cell for code in self.languages for cell in self._scores(code, self._grid(code == self.first))]
+        mini, several = self.scale == "mini", self._grid(whole=True)[1:]  # all but off-the-shelf
+        if mini:
+            source, wanted = several[:1], [*FEW_RULES, "SCRIPT+POSN+IDENT" + OURS]
+            several = [model for model in several if model[2] == "full" and model[0] in wanted]
+            cells += [cell for code in self.syntax.split() for cell in self._scores(code, source + several)]
+            key = dict(what="longer", setting=self.first, scale=self.scale)
+            for name in ("RANDOM", "SCRIPT+POSN+IDENT"):
+                measure = partial(self._longer, paper_methods()[name])
+                cells.append(Cell(key | dict(method=name), measure, (self._trained("any", "full", 3),)))
+        for group in () if self.scale == "custom" else (self.mixed, self.family):
+            cells += self._scores(group, several, group.split("+")[-2:] if mini else group.split("+"))
+        return cells
+
+    @property
+    def table_cells(self) -> list[Cell]:
+        "Declare operations of trainings (Figure 4), and of a step of XLM-R by which logits it computes."
+        shape, key = source_shape(self.scale, self.paper, self.model), dict(scale=self.scale)
+        training = self._trained("", "full").config
+        cells = [
+            Cell(key | dict(what="flops", setting=code, vocabulary=name), partial(_flops, shape, tokens, training))
+            for code in self.languages
+            for name, tokens in {"full": shape.vocab, "reduced": self._vocabulary}.items()
+        ]
+        xlmr = shape_of(MODELS["XLM-R"])
+        for positions, share in {"every position": 1.0, "masked positions": 0.15}.items():
+            step = replace(scale_lapt("paper", self.paper), steps=1, mode="all", mask_probability=share)
+            for tokens in (32_770, xlmr.vocab):
+                named = key | dict(what="shape", vocabulary=tokens, head=positions)
+                cells.append(Cell(named, partial(_flops, xlmr, tokens, step)))
+        return cells
 
     def needs(self) -> Needs:
         "What the chapter trains and reads; nothing is loaded."
         others = () if self.scale == "custom" else (self.compare, self.mixed, self.family)
         read = dict.fromkeys(("text", "pos", "ner"), each_once(self.language, *others))
-        return Needs(self.cells, read, {"": source_shape(self.scale, self.paper, self.model)}, self.paper)
+        shapes = {"": source_shape(self.scale, self.paper, self.model)}
+        return Needs(self.cells, read, shapes, self.paper, table_cells=self.table_cells)
 
     def measure(self) -> StructureNumbers:
         "Compute what is not recorded yet, the groups of languages of the recorded study among it; the numbers."
-        store = CellStore(self.records, Workers(self.workers, self.cluster))
-        store.cells(self.cells, self.stamp)
-        return StructureNumbers(self, store.frame(self.stamp).query("scale == @self.scale"))
+        self.compute(self.stamp)
+        return StructureNumbers(self, self.store.frame(self.stamp).query("scale == @self.scale"))
 
 
 @dataclass(frozen=True)

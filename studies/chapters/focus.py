@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -28,16 +29,17 @@ from studies.data.presets import data_set
 from studies.figures.charts import loss_curves
 from studies.figures.embeddings import show_mixture
 from studies.papers.adaptation import Adaptation
-from studies.papers.cells import focus_cells
-from studies.papers.experiment import Target, Targets, focus_methods
+from studies.papers.cells import fine_tunings
+from studies.papers.costs import OnText
+from studies.papers.experiment import EXTENSION, FOCUS_VOCABULARIES, Target, Targets, focus_methods
 from studies.papers.printed import published, unstack_in_order
-from studies.papers.store import Cell, CellStore, cell_stamp
+from studies.papers.setups import scale_lapt, scale_vocab_size
+from studies.papers.store import Cell, cell_stamp
 from studies.records.findings import page_table, standing, what_we_see
 from studies.records.summaries import LEVEL, STUDY, rows_of, starts
 from testkit.phrasebook import locales
 from vocab_lit.models.source import Source
 from vocab_lit.models.transplant import transplant
-from vocab_lit.runs.grid import Workers
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.vectors.token_vectors import token_vectors
@@ -120,15 +122,16 @@ class FocusChapter(Lesson):
         start = others.index(self.language) if self.language in others else 0
         return list(dict.fromkeys([self.language, *others[start:], *others[:start]]))
 
-    def ways(self, target: Target) -> dict[str, Adaptation]:
+    def ways(self, code: str) -> dict[str, Adaptation]:
         "The methods that are possible in a language."
-        setup = self.here.setup
-        return focus_methods(bool(setup.pairs), bool(setup.source_text), target.setup.has_word_vectors)
+        mini, vectors = self.scale == "mini", self.target_vectors.replace("{language}", code)
+        has_vectors = not vectors or Path(vectors).is_file()
+        return focus_methods(mini or bool(self.dictionary), mini or bool(self.source_text), has_vectors)
 
     @cached_property
     def starting(self) -> dict[str, Adaptation]:
         "The methods whose losses before training are measured."
-        ways = self.ways(self.here)
+        ways = self.ways(self.language)
         starting = {name: ways[name] for name in STARTS if name in ways}
         starting |= {name: Adaptation("new", name) for name in BASELINES}
         if self.scale == "mini":  # elsewhere the size of the text chooses fastText
@@ -141,10 +144,13 @@ class FocusChapter(Lesson):
         target = self.targets(code, seed)
         return {"loss": target.loss(target.transplant(way.recipe, seed, **way.vectors).model)}
 
+    def _overlap(self, code: str) -> dict[str, int]:
+        return self.targets(code).overlap_counts()
+
     def _is_possible(self, name: str, code: str) -> bool:
         if name == "wechsel" and code != self.language and self.scale != "mini":
             return False  # its dictionary and word vectors are those of the page's language
-        return name not in self.ways(self.here) or name in self.ways(self.targets(code))
+        return name not in self.ways(self.language) or name in self.ways(code)
 
     @cached_property
     def stamp(self) -> str:
@@ -158,30 +164,63 @@ class FocusChapter(Lesson):
         "The tasks for which there are data."
         return tasks_with_data("focus", self.scale, self.language, self.tasks.split(), self.files)
 
-    def curves(self, ways: Mapping[str, Adaptation]) -> list[Cell]:
-        "The losses of methods in training, and their task scores."
-        asked = (self.language, ways, self.asked_tasks, self.seeds, self.task_seeds, self.steps, self.vocab_size)
-        return focus_cells(self.targets, self.scale, *asked)["curves"]
+    def _follow(self, way: Adaptation, seed: int, tasks: Sequence[str]) -> list[dict[str, Any]]:
+        return self.targets(self.language, seed).follow(way, seed, tasks, self.task_seeds)
+
+    def _curve(self, name: str, way: Adaptation, seed: int) -> Cell:
+        "Declare the losses of a method in training, and its task scores."
+        config, size = scale_lapt(self.scale, self.paper, self.steps), self.vocab_size or scale_vocab_size(self.scale)
+        sizes = {"new": dict(vocab=size), "extended": dict(added=round(EXTENSION * size))}
+        words = f", {FOCUS_VOCABULARIES[way.vocabulary]} vocabulary" + ", two stages" * (way.mode == "two-stage")
+        training = OnText(words, replace(config, mode=way.mode or "all"), **sizes.get(way.vocabulary, {}))
+        # tasks after the first seed's training alone; what the paper does not train on the first task alone
+        tasks = () if seed else tuple(self.asked_tasks if way.printed else self.asked_tasks[:1])
+        key = dict(
+            what="curve", language=self.language, method=name, seed=seed, scale=self.scale, tasks=" ".join(tasks)
+        )
+        trains = (training,) if way.mode else ()
+        return Cell(key, partial(self._follow, way, seed, tasks), trains + fine_tunings(tasks, self.task_seeds))
+
+    @property
+    def cells(self) -> list[Cell]:
+        "Declare losses before training, losses in training and task scores."
+        curves = [
+            self._curve(name, way, seed)
+            for seed in range(self.seeds)
+            for name, way in self.ways(self.language).items()
+            if not seed or way.vocabulary == "new"
+        ]
+        starts = [
+            Cell(
+                dict(what="loss", language=code, method=name, seed=seed, scale=self.scale),
+                partial(self._start_loss, code, way, seed),
+            )
+            for seed in range(self.seeds)
+            for code in self.languages
+            for name, way in self.starting.items()
+            if self._is_possible(name, code)
+        ]
+        return starts + curves
+
+    @property
+    def table_cells(self) -> list[Cell]:
+        "Declare how many tokens overlap in each language (Table 8)."
+        return [
+            Cell(dict(what="overlap", language=code, scale=self.scale), partial(self._overlap, code))
+            for code in self.languages
+        ]
 
     def needs(self) -> Needs:
         "What the chapter trains and reads; nothing is loaded."
-        mini = self.scale == "mini"
-        ways = focus_methods(mini or bool(self.dictionary), mini or bool(self.source_text))
         read = {"text": [self.language] if self.scale == "custom" else each_once(self.language, self.compare)}
         read |= {task.partition(":")[0]: [self.language] for task in self.asked_tasks}
-        return Needs(self.curves(ways), read, {"": source_shape(self.scale, "focus", self.model)}, "focus")
+        shapes = {"": source_shape(self.scale, self.paper, self.model)}
+        return Needs(self.cells, read, shapes, self.paper, table_cells=self.table_cells)
 
     def measure(self) -> FocusNumbers:
         "Compute what is not recorded yet; the numbers."
-        store = CellStore(self.records, Workers(self.workers, self.cluster))
-        for seed in range(self.seeds):
-            for code in self.languages:
-                for name in (name for name in self.starting if self._is_possible(name, code)):
-                    key = dict(what="loss", language=code, method=name, seed=seed, scale=self.scale)
-                    store.cell(key, partial(self._start_loss, code, self.starting[name], seed), self.stamp)
-        ways = self.ways(self.here)
-        store.cells(self.curves(ways), self.stamp)
-        rows = store.frame(self.stamp)
+        self.compute(self.stamp)
+        ways, rows = self.ways(self.language), self.store.frame(self.stamp)
         rows = rows[(rows.scale == self.scale) & (rows.seed < self.seeds)]
         losses = rows[(rows.what == "loss") & rows.language.isin(self.languages)]
         curves = rows[(rows.what == "curve") & (rows.language == self.language)]
@@ -217,7 +256,7 @@ class FocusNumbers:
     @cached_property
     def curves(self) -> pd.DataFrame:
         "The losses in training with a vocabulary of the language's own; the second of two stages alone."
-        ways, rows = self.chapter.ways(self.chapter.here), self.followed[self.followed.metric == "loss"]
+        ways, rows = self.chapter.ways(self.chapter.language), self.followed[self.followed.metric == "loss"]
         rows = rows[[ways[method].vocabulary == "new" for method in rows.method]]
         first_stage = rows.step.max() - self.chapter.here.lapt_config.steps
         in_two_stages = rows.method == "random, two stages"
@@ -351,7 +390,7 @@ def _printed_averages() -> pd.DataFrame:  # rows: methods as the paper calls the
 
 def task_table(numbers: FocusNumbers) -> Markdown:
     "The averages of the paper's tables of tasks, and our scores with their standard errors."
-    theirs, ways = _printed_averages(), numbers.chapter.ways(numbers.chapter.here)
+    theirs, ways = _printed_averages(), numbers.chapter.ways(numbers.chapter.language)
     shown = {label: method for label, method in SHOWN.items() if method in numbers.scores.index}
     columns: dict[str, list[str]] = {"model": list(shown)}
     for task in theirs:

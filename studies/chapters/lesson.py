@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import pandas as pd
@@ -13,10 +14,11 @@ from babel import Locale
 from studies.data.availability import Adapter, Datum, reachable_parameters
 from studies.papers.costs import Shape, shape_of
 from studies.papers.setups import scale_models
-from studies.papers.store import Cell
+from studies.papers.store import Cell, CellStore
 from studies.records.findings import standing
 from studies.records.summaries import trained_starts
 from studies.trials.starts import TRAINING
+from vocab_lit.runs.grid import Workers
 
 SPACE = "\N{NO-BREAK SPACE}"
 AFTER_TRAINING = f"real: SmolLM2 (sw), {TRAINING.steps} steps"  # a column's title
@@ -27,12 +29,13 @@ DASH = "\N{WORD JOINER}–\N{WORD JOINER}"  # between the ends of a range, which
 class Needs:
     "What a chapter trains and reads."
 
-    cells: list[Cell]  # those that train
+    cells: list[Cell]  # of the lesson
     languages: dict[str, list[str]]  # of text, and of each task
     shapes: dict[str, Shape]  # of its source models
     paper: str = ""  # whose hyper-parameters fine-tunings have
     adapters: Iterable[str] = ()  # published ones, by folder or name
     left_out: list[Datum | Adapter] = field(default_factory=list)  # what cannot be had
+    table_cells: list[Cell] = field(default_factory=list)  # of the page of the paper's tables alone
 
 
 def source_shape(scale: str, preset: str, model: str = "") -> Shape:
@@ -59,12 +62,32 @@ class Lesson:
     workers: int = 0
     cluster: str = ""
     records: str = ""
+    paper_tables: bool = False  # whether cells of the page of the paper's tables are computed too
 
     @classmethod
     def planned(cls, language: str, scale: str, parameters: Mapping[str, Any]) -> Self:
         "The chapter with those of some parameters that it has, and the defaults of the others."
         known = {one.name for one in fields(cls)} - {"language", "scale"}
         return cls(language, scale, **{name: value for name, value in parameters.items() if name in known})
+
+    @property
+    def cells(self) -> list[Cell]:
+        "Declare what the lesson shows; nothing is loaded."
+        raise NotImplementedError
+
+    @property
+    def table_cells(self) -> list[Cell]:
+        "Declare what only the page of the paper's tables shows; nothing is loaded."
+        return []
+
+    @cached_property
+    def store(self) -> CellStore:
+        "The records of the chapter."
+        return CellStore(self.records, Workers(self.workers, self.cluster))
+
+    def compute(self, stamp: str) -> None:
+        "Compute the cells that are not recorded yet."
+        self.store.cells([*self.cells, *(self.table_cells if self.paper_tables else ())], stamp)
 
     def needs(self) -> Needs:
         "What the chapter trains and reads; nothing is loaded."

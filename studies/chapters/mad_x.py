@@ -15,6 +15,7 @@ from studies.figures.charts import score_curves
 from studies.papers.cells import mad_x_curves, mad_x_tables
 from studies.papers.printed import published
 from studies.papers.setups import scale_lapt
+from studies.papers.store import Cell
 from studies.papers.transfer import (
     METHODS,
     WIRINGS,
@@ -120,17 +121,21 @@ class MadXChapter(Lesson):
         seen = [code for code, kind in self.kind_of.items() if "not seen" not in kind]
         return mad_x_curves(self.language, list(self.kind_of), seen, full)
 
-    def needs(self) -> Needs:
-        "What the chapter trains and reads; nothing is loaded."
+    @property
+    def cells(self) -> list[Cell]:
+        "Declare the tables' transfers, and scores by how long adapters were trained."
         full = scale_lapt(self.scale, "mad-x-adapter", self.options["steps"]).steps
         curves = self.curves(full)
         cells = [cell for asked in self.tables.values() for cell in transfer_cells(self.study, **asked)]
-        cells += budget_cells(self.study, **curves, full=dict.fromkeys(curves["targets"], full))
+        return cells + budget_cells(self.study, **curves, full=dict.fromkeys(curves["targets"], full))
+
+    def needs(self) -> Needs:
+        "What the chapter trains and reads; nothing is loaded."
         languages = list(self.kind_of)
         asked = self.tables.get("questions", dict(sources=[self.question_source], targets=[]))
         questions = each_once(*asked["sources"], *asked["targets"])  # which have language adapters, too
         read = dict(text=each_once(*languages, *questions), ner=languages, qa=questions)
-        return Needs(cells, read, {"": source_shape(self.scale, self.paper, self.model)}, self.paper)
+        return Needs(self.cells, read, {"": source_shape(self.scale, self.paper, self.model)}, self.paper)
 
     def measure(self) -> MadXNumbers:
         "Compute what is not recorded yet; the numbers."

@@ -21,12 +21,15 @@ def paper_tables(
     return PaperTables(paper, study_rows(paper) if scale == "mini" else fresh_rows(records, paper), scale)
 
 
-def overview(tables: PaperTables) -> pd.DataFrame:  # columns: exhibit, title, numbers, same order
+def overview(tables: PaperTables) -> pd.DataFrame:  # columns: exhibit, title, numbers, same order, dates
     "Return what stands beside each table and figure of the paper, and in how many pairs of rows the order is the same."
     rows = []
     for name, exhibit in tables.exhibits.items():
         agreement = tables.agreement(exhibit)
-        beside = [OURS] * bool(exhibit.ours or exhibit.kind == "presets") + [REAL] * bool(exhibit.real)
+        sides, days = tables.sides(exhibit), tables.dates(exhibit)
+        has_ours = exhibit.kind == "presets" or "ours" in sides
+        beside = [OURS] * has_ours + [REAL] * bool(sides.keys() & exhibit.real.keys())
         same = f"{agreement.same} of {agreement.pairs}" if agreement and agreement.pairs else ""
-        rows.append((name, exhibit.title, " and ".join(beside) or ONLY_PAPER, same))
-    return pd.DataFrame(rows, columns=["", "what it shows", "beside the paper's numbers", "pairs of rows in its order"])
+        rows.append((name, exhibit.title, " and ".join(beside) or ONLY_PAPER, same, days))
+    columns = ["", "what it shows", "beside the paper's numbers", "pairs of rows in its order", "ours recorded"]
+    return pd.DataFrame(rows, columns=columns)

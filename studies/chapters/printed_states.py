@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING
 
+from studies.chapters.budget import needs
 from studies.data.availability import Datum, data_of, state_of
 from studies.data.hub_sources import SOURCES, get_source, word_files
 from studies.data.presets import PAPER_TEXT
-from studies.papers.printed import PAPER_NAMES, published
-from studies.papers.tables import read_exhibits
+from studies.papers.printed import PAPER_NAMES, having, published
+from studies.papers.store import with_needs
+from studies.papers.tables import Numbers, read_exhibits
+from studies.records.recorded import OF_CELL, declared_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,31 +67,58 @@ def _notes(paper: str, table: str, language: str, needed: list[Datum]) -> Iterab
         yield "without the methods that need word vectors, which nobody has published"
 
 
-def _lost(paper: str) -> dict[str, str]:
-    "What of each table no cell computes at scale paper, by the table's number."
-    exhibits = {exhibit.name.replace("Figure ", "F").split()[-1]: exhibit for exhibit in read_exhibits(paper)}
-    found = {name: exhibit.no_cell for name, exhibit in exhibits.items() if exhibit.no_cell}
-    return found | {name: "it" for name, exhibit in exhibits.items() if exhibit.ours and exhibit.ours.computed}
+@cache
+def _declared(paper: str, language: str, scale: str) -> pd.DataFrame:  # columns of OF_CELL
+    import pandas as pd
+
+    needed = needs(paper, language, scale)
+    return pd.DataFrame(list(declared_rows(with_needs(needed.cells + needed.table_cells))), columns=OF_CELL)
+
+
+_PAGES = {"embedding-structure": "et", "mad-x": "en", "unks-everywhere": "am", "wechsel": "sw"}
+
+
+def computed_rows(
+    paper: str,
+    numbers: Numbers,
+    language: str = "sw",  # of the page, where it decides what the chapter computes
+    scale: str = "paper",
+) -> pd.DataFrame:  # columns of OF_CELL
+    "Return what names the rows of a table that cells of the paper's chapter compute."
+    rows, numbers = _declared(paper, _PAGES.get(paper, language), scale), numbers.at(scale)
+    rows = having(rows, {column: value for column, value in numbers.where.items() if column in rows})
+    named = {column: list(names) for column, names in numbers.names.items() if column in rows}
+    return having(rows, named)
+
+
+def _computed_languages(paper: str, numbers: Numbers | None, printed: Iterable[str]) -> set[str]:
+    "Return the languages of a table that cells at scale paper compute on the pages of the printed languages."
+    if not numbers or numbers.computed or numbers.file:
+        return set()
+    pages = dict.fromkeys(_PAGES.get(paper, code) for code in printed)
+    return {code for page in pages for code in computed_rows(paper, numbers, page).language}
 
 
 def table_states() -> pd.DataFrame:
     """Return every table and language that the papers print results of, and whether scale paper computes it.
 
-    Columns are chapter, table, data set, language, state (runs, runs in part, left out) and why.
+    Columns are chapter, table, data set, language, state (runs, left out) and why.
     """
     import pandas as pd
 
     rows = []
     for paper, tables in RESULTS.items():
-        lost = _lost(paper)
+        exhibits = {exhibit.name.replace("Figure ", "F").split()[-1]: exhibit for exhibit in read_exhibits(paper)}
         for table in tables.split():
-            for language, data_set in _printed(paper, table):
+            printed = list(_printed(paper, table))
+            computed = _computed_languages(paper, exhibits[table].ours, dict(printed))
+            for language, data_set in printed:
                 needed = _read(paper, language, data_set)
                 missing = [f"{datum.what}: {datum.state.where}" for datum in needed if not datum.state.there]
-                without = [f"no cell computes {lost[table]}"] if table in lost else []
-                why = "; ".join(missing or [*without, *_notes(paper, table, language, needed)])
-                runs = "runs in part" if without else "runs"
-                state = "left out" if missing else runs
+                if language not in computed:
+                    missing = missing or ["no cell computes it"]
+                why = "; ".join(missing or _notes(paper, table, language, needed))
+                state = "left out" if missing else "runs"
                 rows.append((paper, table, data_set or PAPER_TEXT[paper].corpus_of(language), language, state, why))
     return pd.DataFrame(rows, columns=["chapter", "table", "data set", "language", "state", "why"])
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -22,16 +23,31 @@ from studies.chapters.lesson import (
 )
 from studies.data.availability import check_models
 from studies.data.hub import hub_model
+from studies.data.hub_sources import MODELS, MONOLINGUAL
 from studies.figures.charts import loss_curves
 from studies.figures.embeddings import alignment_map
-from studies.papers.cells import THREE_STARTS, wechsel_cells
-from studies.papers.experiment import Targets
+from studies.models.probe import probe
+from studies.papers.cells import (
+    AMOUNTS,
+    FREEZING,
+    LITTLE_TEXT,
+    NEIGHBOURS,
+    OF_ALL_TEXT,
+    SUBWORDS,
+    TABLE_LANGUAGES,
+    THREE_STARTS,
+    WECHSEL_STARTS,
+    fine_tunings,
+    scored_steps,
+)
+from studies.papers.costs import OnText
+from studies.papers.experiment import PartOfText, Target, Targets
 from studies.papers.printed import published
-from studies.papers.store import Cell, CellStore, cell_stamp
+from studies.papers.setups import scale_lapt, scale_models, scale_vocab_size
+from studies.papers.store import Cell, cell_stamp
 from studies.records.findings import page_table, standing, what_we_see
 from studies.records.summaries import LEVEL, starts
 from vocab_lit.models.source import load_model
-from vocab_lit.runs.grid import Workers
 from vocab_lit.study.exercises_wechsel import PAIRS
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.tokens.load import load_tokenizer
@@ -42,7 +58,8 @@ if TYPE_CHECKING:
     from IPython.display import Markdown
     from matplotlib.figure import Figure
 
-FEW_LINES = 600  # of text, at scale mini, for the languages that are given little
+    from vocab_lit.methods.recipe import Recipe
+
 ROWS = {  # of the table of perplexities: our name of a method, and that of `data/starts.csv`
     "WECHSEL": "wechsel",
     "TransInner": "",
@@ -51,6 +68,11 @@ ROWS = {  # of the table of perplexities: our name of a method, and that of `dat
     "blend": "blend",
 }
 REAL_MODELS = {"gemma3-270m": "Gemma 3", "smollm2-135m": "SmolLM2"}
+TRAININGS = {  # preset, and what a plan calls them; low: with little text
+    "gpt2": ("wechsel-gpt2", " of GPT-2"),
+    "roberta": ("wechsel-roberta", " of RoBERTa"),
+    "low": ("wechsel-gpt2-low-resource", " of GPT-2, with little text, at most"),
+}
 MULTILINGUAL = "XLM-R_Base"  # as the paper calls it
 SHOWN = (  # translations in the figure
     ("months", "miezi"),
@@ -131,14 +153,22 @@ class WechselChapter(Lesson):
             if self.scale != "custom" or folder
         }
 
-    @property
-    def with_little_text(self) -> Targets:
-        "The languages with little text, whose training stops when it no longer helps."
-        files, steps = self.files, self.steps_asked
-        if self.scale == "mini":
-            files, steps = files | dict(limit=FEW_LINES), 3 * steps
-        preset = "wechsel-gpt2-low-resource"
-        return Targets(self.scale, self.records, preset=preset, model=self.gpt2, steps=steps, **files)
+    def _training(self, kind: str) -> OnText:  # of TRAININGS
+        "Declare a training; one with little text stops when it no longer helps."
+        preset, words = TRAININGS[kind]
+        longer = 3 if kind == "low" and self.scale == "mini" else 1
+        config = scale_lapt(self.scale, preset, longer * self.steps_asked)
+        size = self.vocab_size or scale_vocab_size(self.scale, self.paper)
+        return OnText(words, config, size, model="roberta" if kind == "roberta" else "gpt2")
+
+    def _with_little_text(self, code: str) -> Target:
+        files = self.files | dict(limit=LITTLE_TEXT["mini"] if self.scale == "mini" else self.max_lines)
+        preset, steps = TRAININGS["low"][0], self._training("low").config.steps if self.steps_asked else 0
+        return Targets(self.scale, self.records, preset=preset, model=self.gpt2, steps=steps, **files)(code)
+
+    def _part(self, amount: int | str, words_of_all: bool, code: str) -> PartOfText:
+        "A language with a part of its text, trained as those with little text."
+        return PartOfText(self.targets["gpt2"](code), amount, self._training("low").config, words_of_all)
 
     @property
     def tasks(self) -> list[str]:
@@ -149,27 +179,104 @@ class WechselChapter(Lesson):
         "Scores of another model, fine-tuned with its own vocabulary."
         target, folder = self.targets["roberta"](code), hub_model(name)
         model, tokenizer, rows = load_model(folder).float(), load_tokenizer(folder), []
-        for task in (task for task in self.tasks if task == "ner" or self.scale != "mini"):
+        for task in self.other_tasks:
             rows += [dict(metric=task, **row) for row in target.task_rows(model, tokenizer, task, code, self.seeds)]
         return rows
 
+    def _course(self, target: Callable[[str], Target], code: str, start: str, scoring: dict) -> list[dict[str, Any]]:
+        rows = target(code).along(seeds=self.seeds, **scoring, **WECHSEL_STARTS[start])
+        losses = [row["value"] for row in rows if row["metric"] == "loss"]
+        return [*rows, dict(metric="best loss", value=min(losses))]
+
+    def _courses(
+        self,
+        kind: str,  # of TRAININGS
+        languages: Iterable[str],
+        starts: Iterable[str],  # of WECHSEL_STARTS
+        lines: int | str = 0,  # of text, or its size; 0: all
+        target: Callable[[str], Target] | None = None,  # of a language; None: with all text
+        tasks: Sequence[str] = (),
+    ) -> list[Cell]:
+        "Declare losses along the training, and task scores at some of its steps."
+        training = self._training(kind)
+        model, at = training.model, scored_steps(training.config.steps)
+        key = dict(what="course", model=model, lines=lines, scale=self.scale)
+        if model == "roberta":
+            key |= dict(seeds=self.seeds)
+        scoring = dict(at=at, tasks=list(tasks)) if tasks else {}
+        tuned = fine_tunings(tasks, self.seeds * len(at), model)
+        measure = partial(self._course, target or self.targets[model])
+        return [
+            Cell(key | dict(language=code, method=start), partial(measure, code, start, scoring), (training, *tuned))
+            for code in languages
+            for start in starts
+        ]
+
+    @property
+    def other_tasks(self) -> list[str]:
+        "The tasks of what is compared with the three starts."
+        return [task for task in self.tasks if task == "ner" or self.scale != "mini"]
+
     @property
     def cells(self) -> list[Cell]:
-        "What is computed for the page."
-        made = wechsel_cells(
-            self.targets,
-            self.scale,
-            self.language,
-            self.languages,
-            self.low_languages,
-            self.tasks,
-            self.seeds,
-            self.steps_asked,
-            self.vocab_size,
-            self.with_little_text,
-            self._baseline,
-        )
-        return [cell for cells in made.values() for cell in cells]
+        "Declare trainings of GPT-2 and RoBERTa, and models that they are compared with."
+        cells = []
+        if "gpt2" in self.targets:
+            lines = LITTLE_TEXT.get(self.scale, 0)
+            cells += self._courses("gpt2", self.languages, THREE_STARTS)
+            cells += self._courses("low", self.low_languages, THREE_STARTS, lines, self._with_little_text)
+        if "roberta" not in self.targets:
+            return cells
+        cells += self._courses("roberta", self.languages, THREE_STARTS, tasks=self.tasks)
+        key = dict(what="baseline", scale=self.scale, seeds=self.seeds)
+        tuned = fine_tunings(self.other_tasks, self.seeds, "roberta")
+        for code in self.languages if self.scale != "custom" else ():
+            models = {MULTILINGUAL: scale_models("focus")[self.scale == "paper"]}
+            if self.scale == "paper" and code in MONOLINGUAL:
+                models[MONOLINGUAL[code]] = MODELS[MONOLINGUAL[code]]
+            for name, model in models.items():
+                cells.append(Cell(key | dict(language=code, method=name), partial(self._baseline, code, model), tuned))
+        return cells
+
+    def _probed(self, code: str, recipe: Recipe) -> dict[str, float]:
+        "What a linear classifier reads from RoBERTa before training, and the perplexity of GPT-2."
+        found = {}
+        if "roberta" in self.targets:
+            target = self.targets["roberta"](code)
+            model, tasks = target.transplant(recipe).model, ["pos"] * (self.scale != "custom")
+            for task in tasks + [task for task in self.tasks if task == "nli"]:
+                if target.setup.knows(task, code):
+                    train, _, test = target.setup.splits(task, code)
+                    found[f"{task.upper()} probe"] = 100 * probe(model, target.tokenizer, train, test)
+        if "gpt2" in self.targets:
+            target = self.targets["gpt2"](code)
+            found["perplexity"] = float(np.exp(target.loss(target.transplant(recipe).model)))
+        return found
+
+    def _in_table(self, table: str) -> list[str]:
+        "The languages of one of the further tables."
+        codes = TABLE_LANGUAGES.get(self.scale, {}).get(table)
+        return [code for code in self.languages if codes is None or code in codes.split()]
+
+    @property
+    def table_cells(self) -> list[Cell]:
+        "Declare Tables 8 to 11, and Figures 3 and 6."
+        cells, subwords = [], self._in_table("subwords")
+        if "gpt2" in self.targets:
+            cells += self._courses("gpt2", self._in_table("freezing"), FREEZING)
+            cells += self._courses("gpt2", subwords, SUBWORDS)
+            for amount in AMOUNTS.get(self.scale, ()):
+                for start in (*THREE_STARTS, OF_ALL_TEXT):
+                    part = partial(self._part, amount, start == OF_ALL_TEXT)
+                    cells += self._courses("low", self._in_table("amounts"), [start], amount, part)
+        if "roberta" in self.targets and self.other_tasks:
+            cells += self._courses("roberta", subwords, SUBWORDS, tasks=self.other_tasks)
+        key = dict(what="grid", scale=self.scale)
+        return cells + [
+            Cell(key | dict(language=code, method=name), partial(self._probed, code, recipe))
+            for code in self._in_table("neighbours")
+            for name, recipe in NEIGHBOURS.items()
+        ]
 
     def needs(self) -> Needs:
         "What the chapter trains and reads; nothing is loaded."
@@ -178,15 +285,15 @@ class WechselChapter(Lesson):
             name: source_shape(self.scale, f"wechsel-{name}", folders[name]) for name in folders if name in self.targets
         }
         text = each_once(*self.languages, *self.low_languages)
-        return Needs(self.cells, dict(text=text, nli=self.languages, ner=self.languages), shapes, self.paper)
+        read = dict(text=text, nli=self.languages, ner=self.languages)
+        return Needs(self.cells, read, shapes, self.paper, table_cells=self.table_cells)
 
     def measure(self) -> WechselNumbers:
         "Compute what is not recorded yet; the numbers."
-        store = CellStore(self.records, Workers(self.workers, self.cluster))
         files = (str(value) for value in self.files.values())
         stamp = cell_stamp(self.scale, self.roberta, self.gpt2, *files, str(self.steps_asked))
-        store.cells(self.cells, stamp)
-        rows = store.frame(stamp)
+        self.compute(stamp)
+        rows = self.store.frame(stamp)
         tuned_as_asked = rows.seeds.isna() | (rows.seeds == self.seeds) if "seeds" in rows else True
         return WechselNumbers(self, rows[(rows.scale == self.scale) & tuned_as_asked])
 
@@ -205,7 +312,7 @@ class WechselNumbers:
         return {code: english_name(code) for code in codes}
 
     def _course(self, model: str, languages: list[str], few: bool = False) -> pd.DataFrame:
-        lines, rows = FEW_LINES if few and self.chapter.scale == "mini" else 0, self.rows
+        lines, rows = LITTLE_TEXT.get(self.chapter.scale, 0) if few else 0, self.rows
         rows = rows[(rows.what == "course") & (rows.model == model) & (rows.lines == lines)]
         rows = rows[rows.language.isin(languages) & rows.method.isin(THREE_STARTS)]
         order = rows.method.map(THREE_STARTS.index)

@@ -7,20 +7,17 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from studies.data.availability import has_task
-from studies.data.hub_sources import MODELS, MONOLINGUAL
 from studies.data.presets import languages_by_kind
-from studies.papers.adaptation import Adaptation
 from studies.papers.costs import OnTask, OnText
-from studies.papers.experiment import EXTENSION, FOCUS_VOCABULARIES, Target
-from studies.papers.setups import scale_lapt, scale_models, scale_vocab_size
+from studies.papers.setups import scale_lapt, scale_vocab_size
 from studies.papers.store import Cell
-from studies.papers.transfer import ALL_LAYERS, FMT, LANGUAGE_ONLY, MBERT, METHODS, UNKS, WIRINGS, Method
+from studies.papers.transfer import ALL_LAYERS, FMT, LANGUAGE_ONLY, MBERT, METHODS, PROJECTED, UNKS, WIRINGS, Method
+from vocab_lit.methods.focus import omp
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.methods.reinit import reinit
+from vocab_lit.methods.wechsel import wechsel
 
 Cells = dict[str, list[Cell]]  # by the part of a chapter that shows them
-Make = Callable[..., Target]  # of a language and a seed, as `Targets`
 
 
 def not_measured(*_: object) -> list[dict]:
@@ -42,53 +39,12 @@ def paper_methods(
     return {name: reinit(fallback=fallback, **form).name for name, form in forms.items()} | {"FOCUS+IDENT": "focus"}
 
 
-def _tuned(tasks: Iterable[str], times: int, model: str = "") -> tuple[OnTask, ...]:
+def fine_tunings(tasks: Iterable[str], times: int, model: str = "") -> tuple[OnTask, ...]:
+    "Declare so many fine-tunings in each task."
     return tuple(OnTask(task.partition(":")[0], model=model) for task in tasks) * times
 
 
-def _followed(target, language, way, seed, tasks, task_seeds):
-    return target(language, seed).follow(way, seed, tasks, task_seeds)
-
-
-def focus_cells(
-    target: Make,
-    scale: str,
-    language: str,
-    ways: Mapping[str, Adaptation],
-    tasks: Sequence[str],
-    seeds: int,
-    task_seeds: int,  # fine-tunings of each model
-    steps: int = 0,
-    vocab_size: int = 0,
-) -> Cells:
-    "FOCUS: the losses of each way, and its task scores."
-    config, size = scale_lapt(scale, "focus", steps), vocab_size or scale_vocab_size(scale)
-    sizes = {"new": dict(vocab=size), "extended": dict(added=round(EXTENSION * size))}
-
-    def trained(vocabulary, mode="all"):
-        words = f", {FOCUS_VOCABULARIES[vocabulary]} vocabulary" + ", two stages" * (mode == "two-stage")
-        return OnText(words, replace(config, mode=mode), **sizes.get(vocabulary, {}))
-
-    def curve(name, way, seed):
-        # tasks after the first seed's training alone; what the paper does not train on the first task alone
-        of_way = tasks if way.printed else tasks[:1]
-        scored = () if seed else tuple(of_way)
-        key = dict(what="curve", language=language, method=name, seed=seed, scale=scale, tasks=" ".join(scored))
-        trains = (trained(way.vocabulary, way.mode),) if way.mode else ()
-        measure = partial(_followed, target, language, way, seed, scored, task_seeds)
-        return Cell(key, measure, trains + _tuned(scored, task_seeds))
-
-    curves = [
-        curve(name, way, seed)
-        for seed in range(seeds)
-        for name, way in ways.items()
-        if not seed or way.vocabulary == "new"
-    ]
-    return {"curves": curves}
-
-
 FEW_RULES = ("RANDOM", "SCRIPT+POSN+IDENT", "FOCUS+IDENT")  # for what at mini is not computed with all methods
-_FEW_OF_OURS = ("RANDOM", "IDENT", "SCRIPT+POSN+IDENT")
 
 
 def source_gaussian() -> dict[str, str]:  # by name
@@ -97,83 +53,34 @@ def source_gaussian() -> dict[str, str]:  # by name
     return {f"{name}, source Gaussian": recipe for name, recipe in methods.items() if recipe != "focus"}
 
 
-def _structure_grid(scale, whole) -> list[tuple[str, str, str]]:  # name, recipe and mode of each model
-    methods, ours, frozen = paper_methods(), source_gaussian(), paper_methods()
-    if scale == "mini":
-        ours = {name: recipe for name, recipe in ours.items() if name.split(",")[0] in _FEW_OF_OURS}
-        frozen = methods if whole else FEW_RULES
-    grid = [("full vocabulary", "", ""), ("full vocabulary", "", "full")]
-    grid += [(name, recipe, "full") for name, recipe in (methods | ours).items()]
-    return grid + [(name, methods[name], "emb") for name in frozen]
-
-
-def _scored(target, setting, recipe, mode, languages, tasks, seeds):
-    return target(setting).scores(recipe, mode, languages=languages, tasks=tasks, seeds=seeds)
-
-
-def _along(target, language, recipe):
-    return target(language).along(recipe)
-
-
-def structure_cells(
-    target: Make,
-    scale: str,
-    languages: Sequence[str],
-    first: str,  # at mini, the language with all methods where embeddings alone learn
-    groups: Sequence[str],  # of languages that share a model, each with plus signs
-    syntax: Sequence[str],  # constructed languages
-    tasks: Mapping[str, str],  # and the names of data sets
-    seeds: int,  # fine-tunings
-    steps: int = 0,
-    vocab_size: int = 0,
-    small: Make = not_measured,  # of constructed languages
-    longer: Make = not_measured,  # with three times the steps
-) -> Cells:
-    "Embedding Structure: scores by method and mode, of single languages and of groups, and a longer training."
-    paper, mini, methods = "embedding-structure", scale == "mini", paper_methods()
-    config, size = scale_lapt(scale, paper, steps), vocab_size or scale_vocab_size(scale, paper)
-
-    def trained(recipe, mode, times=1):
-        words = f", {mode}" + ", source vocabulary" * (not recipe) + ", three times as long" * (times > 1)
-        return OnText(words, replace(config, mode=mode, steps=times * config.steps), size * bool(recipe))
-
-    def scores(setting, grid, made=target, tasks=tasks, targets=()):
-        codes = targets or setting.split("+")
-        tuned = [t for code in codes for t, name in tasks.items() if scale != "paper" or has_task(t, code, name)]
-        for name, recipe, mode in grid:
-            key = dict(what="scores", setting=setting, method=name, recipe=recipe, mode=mode, seeds=seeds, scale=scale)
-            measure = partial(_scored, made, setting, recipe, mode, targets, list(tasks), seeds)
-            yield Cell(key, measure, ((trained(recipe, mode),) if mode else ()) + _tuned(tuned, seeds))
-
-    grids = {code: _structure_grid(scale, code == first) for code in (*languages, first)}
-    cells = {"languages": [cell for code in languages for cell in scores(code, grids[code])]}
-    several = grids[first][1:]  # all but off-the-shelf
-    if mini:
-        wanted = [*FEW_RULES, "SCRIPT+POSN+IDENT, source Gaussian"]
-        several = [model for model in several if model[2] == "full" and model[0] in wanted]
-        source = [grids[first][1]]
-        of_syntax = [cell for code in syntax for cell in scores(code, source + several, small, {"pos": ""})]
-        key, two = dict(setting=first, scale=scale), ("RANDOM", "SCRIPT+POSN+IDENT")
-        cells["syntax"] = of_syntax
-        cells["longer"] = [
-            Cell(
-                key | dict(what="longer", method=name),
-                partial(_along, longer, first, methods[name]),
-                (trained("any", "full", 3),),
-            )
-            for name in two
-        ]
-    of_groups = {group: group.split("+")[-2:] if mini else group.split("+") for group in groups}
-    cells["groups"] = [cell for group, codes in of_groups.items() for cell in scores(group, several, targets=codes)]
-    return cells
-
-
 WECHSEL_STARTS = {
     "WECHSEL": dict(method="wechsel"),
     "TransInner": dict(method="normal", mode="transinner"),
     "FullRand": dict(method="full-rand"),
+    "WECHSEL, rows first": dict(method="wechsel", mode="transinner"),
+    "TransInner, all at once": dict(method="normal"),
+    "TransInner-ShuffleEmb": dict(method="random", mode="transinner"),
+    "TransInner-ShuffleEmb, all at once": dict(method="random"),
+    "n-grams of fastText": dict(method="wechsel", how="fasttext", subwords="ngrams"),
+    "TFR of fastText": dict(method="wechsel", how="fasttext", subwords="tfr"),
+    "WECHSEL, vectors of all text": dict(method="wechsel"),  # when the model has a part of it
 }
-THREE_STARTS = tuple(WECHSEL_STARTS)
+THREE_STARTS = tuple(WECHSEL_STARTS)[:3]
+OF_ALL_TEXT = "WECHSEL, vectors of all text"
+FREEZING = tuple(WECHSEL_STARTS)[3:7]  # Figures 3 and 6
+SUBWORDS = tuple(WECHSEL_STARTS)[7:9]  # Tables 9 and 10
+LITTLE_TEXT: dict[str, int | str] = {"mini": 600, "paper": "little"}  # frames; the paper's have 0.1 to 0.4 GiB
+AMOUNTS: dict[str, tuple[int | str, ...]] = {  # of text, in lines or by size: Table 11
+    "mini": (250, 1000),
+    "paper": ("16MiB", "64MiB", "256MiB", "1024MiB"),
+}
+NEIGHBOURS = {"FullRand": get_recipe("full-rand")} | {  # Table 8
+    f"k = {k}, tau = {tau:g}": wechsel(k, tau) for k, tau in ((1, 1.0), (10, 0.1), (10, 1.0), (50, 0.1), (50, 1.0))
+}
+TABLE_LANGUAGES = {  # of the tables that do not have all languages
+    "mini": dict(freezing="de", subwords="de sw", amounts="de fi ru sw tr zh", neighbours="de fi fr hu ru tr zh"),
+    "paper": dict(freezing="de", amounts="fr", neighbours="de fr zh"),
+}
 
 
 def scored_steps(
@@ -181,104 +88,6 @@ def scored_steps(
 ) -> tuple[int, ...]:
     "When WECHSEL fine-tunes RoBERTa: before its training, after a tenth of it, and at its end."
     return 0, max(1, steps // 10), steps
-
-
-def _course(target, language, start, seeds, scoring):
-    rows = target(language).along(seeds=seeds, **scoring, **WECHSEL_STARTS[start])
-    losses = [row["value"] for row in rows if row["metric"] == "loss"]
-    return [*rows, dict(metric="best loss", value=min(losses))]
-
-
-def wechsel_training(
-    scale: str,
-    kind: str,  # gpt2, roberta or low (little text)
-    steps: int = 0,  # of GPT-2 and RoBERTa with all text
-    vocab_size: int = 0,
-) -> OnText:
-    "How WECHSEL's models are trained."
-    size = vocab_size or scale_vocab_size(scale, "wechsel")
-    config = scale_lapt(scale, "wechsel-roberta" if kind == "roberta" else "wechsel-gpt2", steps)
-    if kind == "low":
-        config = scale_lapt(scale, "wechsel-gpt2-low-resource", 3 * steps if scale == "mini" else steps)
-    words = {
-        "gpt2": " of GPT-2",
-        "roberta": " of RoBERTa",
-        "low": " of GPT-2, with little text, at most",
-    }
-    return OnText(words[kind], config, size, model="roberta" if kind == "roberta" else "gpt2")
-
-
-def course_cells(
-    target: Make,
-    model: str,  # gpt2 or roberta
-    languages: Iterable[str],
-    starts: Iterable[str],  # of WECHSEL_STARTS
-    scale: str,
-    seeds: int,  # fine-tunings
-    training: OnText,
-    lines: int = 0,  # of text; 0: all
-    what: str = "course",
-    **scoring: Sequence,  # at (steps) and tasks, where tasks are scored
-) -> list[Cell]:
-    "Losses along the training, and task scores at some of its steps."
-    key = dict(what=what, model=model, lines=lines, scale=scale) | (dict(seeds=seeds) if scoring else {})
-    tuned = _tuned(scoring.get("tasks", ()), seeds * len(scoring.get("at", ())), model)
-    return [
-        Cell(
-            key | dict(language=code, method=start),
-            partial(_course, target, code, start, seeds, scoring),
-            (training, *tuned),
-        )
-        for code in languages
-        for start in starts
-    ]
-
-
-def wechsel_cells(
-    made: Mapping[str, Make],  # gpt2, roberta or both
-    scale: str,
-    language: str,
-    medium: Sequence[str],  # languages of the tables
-    low: Sequence[str],  # those with little text
-    tasks: Sequence[str],
-    seeds: int,  # fine-tunings
-    steps: int = 0,
-    vocab_size: int = 0,
-    low_resource: Make = not_measured,
-    baseline: Callable = not_measured,  # of a language and a model
-) -> Cells:
-    "WECHSEL: courses of GPT-2 and RoBERTa, scores on the way, and models that they are compared with."
-    mini, paper, cells = scale == "mini", scale == "paper", {}
-    languages = list(dict.fromkeys([*medium, language]))
-    trained = partial(wechsel_training, scale, steps=steps, vocab_size=vocab_size)
-    courses = partial(course_cells, scale=scale, seeds=seeds)
-    other_tasks = [t for t in tasks if t == "ner" or not mini]
-    if "gpt2" in made:
-        cells["gpt2"] = courses(made["gpt2"], "gpt2", languages, THREE_STARTS, training=trained("gpt2"))
-        few = 600 if mini else 0  # frames; the paper's languages have 0.1 to 0.4 GiB
-        cells["low"] = courses(low_resource, "gpt2", low, THREE_STARTS, training=trained("low"), lines=few)
-    if "roberta" in made:
-        training = trained("roberta")
-        tasks, at = list(tasks), scored_steps(training.config.steps)
-        roberta = partial(courses, made["roberta"], "roberta", training=training, at=at)
-        cells["roberta"] = roberta(languages, THREE_STARTS, tasks=tasks)
-        models = (
-            [] if scale == "custom" else [(code, "XLM-R_Base", scale_models("focus")[not mini]) for code in languages]
-        )
-        if paper:
-            models += [
-                (code, MONOLINGUAL[code], MODELS[MONOLINGUAL[code]]) for code in languages if code in MONOLINGUAL
-            ]
-        key = dict(what="baseline", scale=scale, seeds=seeds)
-        cells["baselines"] = [
-            Cell(
-                key | dict(language=code, method=name),
-                partial(baseline, code, model),
-                _tuned(other_tasks, seeds, "roberta"),
-            )
-            for code, name, model in models
-        ]
-    return cells
 
 
 COMPARED = {
@@ -296,7 +105,14 @@ COMPARED = {
     "ofa": "a convex combination of semantically similar source tokens",
     "ofa-100": "the same, low-dimensional, with an up-projection that is trained",
     "ofa-100-frozen": "the same, with an up-projection that is frozen",
-    "mf1-lex": "random initialisation, low-dimensional",
+    "mf1-lex-projected": "random initialisation, projected to low-dimensional embeddings",
+}
+PURSUITS = {  # settings of matching pursuit
+    "1 term": dict(k=1),
+    "4 terms": dict(k=4),
+    "16 terms": dict(k=16),
+    "16 terms, lengths as they are": dict(k=16, unit=False),
+    "64 terms, lengths as they are (tokensurgeon)": dict(k=64, share=1, unit=False),
 }
 DISTILLED = {"mean, distilled": False, "mean, distilled, LM": True}  # whether embeddings learn language modelling, too
 SOURCE = {"old vocabulary": "all", "old vocabulary, adapter": "adapter"}  # the source vocabulary, and what is trained
@@ -331,6 +147,7 @@ def compare_cells(
     start_loss: Callable = not_measured,  # of a language, a start and a seed
     auxiliary_loss: Callable = not_measured,  # of a language
     trained_on: Callable = not_measured,  # of a language, a way, tasks and a seed
+    pursued: Callable = not_measured,  # of a language and a recipe
 ) -> Cells:
     "All methods compared: losses at initialisation, of the auxiliary model, and after training."
     starts, ways = compared_starts(dictionary), compared_ways(dictionary)
@@ -359,7 +176,7 @@ def compare_cells(
         start, learns = ways[name]
         made = (auxiliary(code, seed),) if start and starts[start][1] == "auxiliary" else ()
         key = dict(what="way", language=code, method=name, seed=seed, scale=scale)
-        trains = (texts["" if start else learns], *made, *_tuned(tasks[code], 1))
+        trains = (texts["" if start else learns], *made, *fine_tunings(tasks[code], 1))
         return Cell(key, partial(trained_on, code, name, tasks[code], seed), trains)
 
     in_seeds = [(code, name, seed) for seed in range(seeds) for code in tasks for name in ways]
@@ -384,9 +201,18 @@ def compare_cells(
             for code in beginnings
         ],
         "ways": [way(code, name, seed) for code, name, seed in in_seeds if applies(code, name, seed)],
+        "pursuit": [
+            Cell(dict(what="pursuit", language=code, method=name, scale=scale), partial(pursued, code, omp(**settings)))
+            for code in trained
+            for name, settings in PURSUITS.items()
+        ],
     }
 
 
+TEXT_LIMITS = {  # lines of text, the last all of it: UNKs Everywhere, Figure 3
+    "mini": (100, 789, 3947),
+    "paper": (1_000, 10_000, 100_000, 1_000_000),
+}
 Tables = dict[str, dict]  # arguments of `transfer`, by the part of a chapter that shows them
 
 
@@ -430,7 +256,7 @@ def longer_embeddings(width: int) -> tuple[list[int], dict[str, Method]]:
 
 def unks_methods(width: int) -> dict[str, Method]:
     "All methods of UNKs Everywhere, for a model of a width."
-    return UNKS | LANGUAGE_ONLY | FMT | ALL_LAYERS | longer_embeddings(width)[1]
+    return UNKS | PROJECTED | LANGUAGE_ONLY | FMT | ALL_LAYERS | longer_embeddings(width)[1]
 
 
 def correlated_kinds(scale: str, kinds: Mapping[str, str]) -> dict[str, str]:
@@ -452,7 +278,7 @@ def unks_tables(
     "UNKs Everywhere: names, trees, adapters in all layers, embeddings swapped in the whole model, and dimensions."
     targets, named = list(kinds), dict(task=task, seeds=range(seeds))
     few = [next(code for code in targets if kinds[code] == kind) for kind in dict.fromkeys(kinds.values())]
-    names = UNKS | LANGUAGE_ONLY | FMT
+    names = UNKS | PROJECTED | LANGUAGE_ONLY | FMT
     dimensions = ["MF10-KMEANS-LEX", "MF10-KMEANS-LEX, longer rows"]
     correlated = list(correlated_kinds(scale, kinds))
     tables = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from studies.data.coverage import overlap_kinds, overlapping
+from studies.data.coverage import overlapping
 
 if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab
@@ -51,14 +51,6 @@ def _vocabularies() -> Iterator[tuple[str, Vocab, Vocab]]:  # language, the sour
     for language in _TARGETS:
         target = study.target(language)
         yield language, target.source_vocab, target.vocab
-
-
-@computes
-def overlap_by_kind() -> pd.DataFrame:  # columns language, method, value
-    "What kinds of tokens overlap with the small mBERT, in percent (UNKs Everywhere, Table 6)."
-    shares = {language: overlap_kinds(source, target) for language, source, target in _vocabularies()}
-    rows = [(language, kind, 100 * share) for language, of_kind in shares.items() for kind, share in of_kind.items()]
-    return pd.DataFrame(rows, columns=["language", "method", "value"])
 
 
 @computes

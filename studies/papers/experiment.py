@@ -10,6 +10,8 @@ from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from studies.data.hub import StoredText
 from studies.data.hub_sources import word_files
 from studies.papers.adaptation import Adaptation
@@ -281,8 +283,6 @@ class Target:
 
     def overlap_counts(self) -> dict[str, int]:
         "How many tokens the target vocabulary shares with the source's, as FOCUS's Table 8 counts them."
-        import numpy as np
-
         shared = overlap(self.source_vocab, self.vocab) >= 0
         ids = encode_lines(self.tokenizer, self.setup.train)
         frequent = np.bincount(ids[ids >= 0], minlength=len(self.vocab)) >= 10
@@ -533,6 +533,30 @@ class DerivedTarget(Target):
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerBase:
         return self.derive(self.source_tokenizer, self.vocab_text)
+
+
+class PartOfText(Target):
+    "A target language with a part of its training text, and the same text for evaluation."
+
+    def __init__(
+        self,
+        language: Target,  # with all of its text
+        amount: int | str,  # lines, or a size such as 16MiB
+        lapt: LaptConfig,
+        words_of_all: bool = False,  # whether word vectors are those of all the text
+    ):
+        text = language.setup.train
+        if isinstance(amount, str):
+            mean = np.mean([len(line.encode()) + 1 for line in text[:10_000]])
+            amount = int(float(amount.removesuffix("MiB")) * 2**20 / mean)
+        chosen = sorted(np.random.default_rng(0).permutation(len(text))[:amount])
+        part = [text[int(i)] for i in chosen]
+        super().__init__(replace(language.setup, train=part, vocab_text=(), lapt=lapt), language.work)
+        self.language, self.words_of_all = language, words_of_all
+
+    def words(self, how: str = "auto") -> tuple[WordVectors, WordVectors]:
+        "Word vectors of the source and the target language."
+        return self.language.words(how) if self.words_of_all else super().words(how)
 
 
 def _extension(target: Target) -> int:

@@ -62,12 +62,6 @@ class Setup:
         "Whether a task has examples in a language, as far as is known."
         return self.has_task is None or self.has_task(task, language)
 
-    @property
-    def has_word_vectors(self) -> bool:
-        "Whether words of the target language have vectors: from a file that is there, or from its text."
-        _, named = self.word_files
-        return not named or Path(named).is_file()
-
 
 _READ = {  # by task, an example of a sentence
     "pos": lambda s: Tagged(s.words, s.tags),

@@ -45,11 +45,16 @@ class Numbers(BaseModel):
     value: str = "value"  # the column of the numbers
     where: dict[str, str | list[str]] = {}  # by column, the values that a number must have
     columns: dict[str, str] = {}  # by column of the paper's table, that of the records
+    where_paper: dict[str, str | list[str]] = {}  # at scale paper, in place of some of these
     # by column of the records: the values that are shown, in order, with what the paper calls each in which columns
     names: dict[str, list[str] | dict[str, str | dict[str, str]]] = {}
     fixed: dict[str, str] = {}  # by column of the paper's table, what it holds for all numbers
     minus: dict[str, str] = {}  # by column, what those that are subtracted have
     transform: Literal["", "exp", "percent"] = ""  # from the records' unit to the paper's
+
+    def at(self, scale: str) -> Numbers:
+        "Return these numbers at a scale."
+        return self.model_copy(update=dict(where=self.where | self.where_paper)) if scale == "paper" else self
 
     def select(self, rows: pd.DataFrame) -> pd.DataFrame:
         "Return the rows that are meant under the paper's names; `KeyError` for a column that the records lack."
@@ -72,6 +77,10 @@ class Numbers(BaseModel):
         second = having(rows, self.where | self.minus).groupby(keys, sort=False)[self.value].mean()
         both = having(rows, self.where).merge(second.rename("subtrahend").reset_index(), on=keys)
         return both.assign(**{self.value: both[self.value].astype(float) - both.subtrahend})
+
+
+_FROM_OURS = ("curves", "scatter", "costs")  # figures that need numbers of ours
+_NOT_RECORDED = "*The records on this page have no numbers for it.*"
 
 
 class Sentences(BaseModel):
@@ -98,8 +107,8 @@ class Exhibit(BaseModel):
     digits: int = 1
     says: Sentences | None = None
     note: str = ""  # what has to be known to compare
+    mini: str = ""  # the same, at scale mini
     paper_only: str = ""  # why scale mini has no numbers for it
-    no_cell: str = ""  # what of it no cell computes; its records are those of an earlier chapter
     labels: dict[str, str] = {}  # of the axes x and y
     logarithmic: bool = False
 
@@ -168,12 +177,6 @@ class PaperTables:
         "All numbers that the paper prints."
         return published(self.paper)
 
-    @property
-    def dates(self) -> str:
-        "The days on which the records were made."
-        days = sorted(set(self.records.get("date", pd.Series(dtype=str))))
-        return " to ".join(dict.fromkeys([days[0], days[-1]])) if days else "another run"
-
     def _source(self, numbers: Numbers) -> pd.DataFrame:
         if numbers.computed:
             return COMPUTED[numbers.computed]()
@@ -184,13 +187,29 @@ class PaperTables:
     def sides(self, exhibit: Exhibit) -> dict[str, pd.DataFrame]:
         "The numbers of a table by where they come from, under the paper's names of rows and columns."
         found = {}
+        if exhibit.kind == "presets":  # which have no records
+            return found
         if exhibit.printed:
             found["paper"] = exhibit.printed.select(self.printed).assign(seed=0)
         if exhibit.ours:
-            found["ours"] = exhibit.ours.select(self._source(exhibit.ours))
+            found["ours"] = exhibit.ours.at(self.scale).select(self._source(exhibit.ours))
         for model, numbers in exhibit.real.items():
             found[model] = numbers.select(self._source(numbers))
-        return {side: rows for side, rows in found.items() if len(rows)}
+        found = {side: rows for side, rows in found.items() if len(rows)}
+        if exhibit.kind in _FROM_OURS and not ("ours" in found and self._has_other_axis(exhibit)):
+            return {}
+        return found
+
+    def _has_other_axis(self, exhibit: Exhibit) -> bool:
+        return exhibit.across is None or len(exhibit.across.select(self._source(exhibit.across))) > 0
+
+    def dates(self, exhibit: Exhibit) -> str:  # "": no number is from the recorded study
+        "Return the day on which our numbers were recorded, or the first and the last."
+        numbers = exhibit.ours
+        if not numbers or numbers.computed or numbers.file:
+            return ""
+        days = sorted(set(numbers.at(self.scale).select(self._source(numbers)).get("date", [])))
+        return " to ".join(dict.fromkeys([days[0], days[-1]])) if days else ""
 
     def long(self, exhibit: Exhibit) -> pd.DataFrame:  # columns side, row, column (tuples), seed, value and std
         "A row for each number of a table."
@@ -289,11 +308,13 @@ class PaperTables:
         from IPython.display import Markdown
 
         exhibit = self.exhibits[name]
-        only = f"**Scale paper only.** {exhibit.paper_only}" if exhibit.paper_only else ""
-        old = (
-            f"**Recorded earlier.** No cell of the chapter computes {exhibit.no_cell} now; ours are from {self.dates}."
-        )
-        texts = (self.sentence(exhibit), exhibit.note, old if exhibit.no_cell else "", only)
+        sides, texts = self.sides(exhibit), [self.sentence(exhibit), exhibit.note]
+        if self.scale == "mini":
+            days = self.dates(exhibit)
+            texts += [exhibit.mini]
+            texts += [f"Ours were recorded from {days}; the library has changed in between."] if " " in days else []
+            texts += [f"**Scale paper only.** {exhibit.paper_only}"] if exhibit.paper_only else []
+        shown = [getattr(self, exhibit.kind)(exhibit)] if exhibit.kind == "presets" or sides else []
+        texts += [] if shown or exhibit.paper_only else [_NOT_RECORDED]
         texts = [text for text in texts if text]
-        shown = [getattr(self, exhibit.kind)(exhibit)] if exhibit.kind == "presets" or self.sides(exhibit) else []
         return [*shown, *([Markdown("\n\n".join(texts))] if texts else [])]

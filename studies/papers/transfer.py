@@ -113,6 +113,10 @@ FMT = {"FMT-RANDINIT": _method(recipe="el-rand"), "FMT-LEXINIT": _method(recipe=
 ALL_LAYERS = {f"{name}, 12Ad": _method(_V1[0], recipe, task=_V1[1]) for name, recipe in _EMBEDDINGS.items()}
 # what is not in the paper
 LANGUAGE_ONLY = {"MAD-X 2.0, task adapter in all layers": _method(_V2[0], task=_V1[1])}
+PROJECTED = {
+    f"{name}, projected": _method(_V2[0], _EMBEDDINGS[name] + "-projected", task=_V2[1])
+    for name in ("MF1-LEX", "MF10-KMEANS-LEX")
+}
 
 
 @dataclass(frozen=True)

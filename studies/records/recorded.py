@@ -8,7 +8,8 @@ import json
 import math
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,8 @@ import numpy as np
 
 import vocab_lit
 from studies.papers.claims import RECORDS, record_rows
-from studies.papers.store import CellStore
+from studies.papers.printed import _text
+from studies.papers.store import Cell, CellStore
 from vocab_lit.runs.grid import environment, fingerprint, read_record
 from vocab_lit.text.corpus import data_path, write_json
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 
 CELL = tuple(c for c in (*RECORDS, "scale") if c != "stage")  # columns that name a cell, without its seed
+# columns that name what is replaced together: all steps and metrics of a seed
+_TOGETHER = [c for c in (*CELL, "seed") if c not in ("metric", "step")]
 MADE = ("version", "library", "date", "device")  # columns that say what a number was made with
 SCALE = "mini"  # of the study; a trial has its name behind it
 
@@ -98,13 +102,52 @@ def _write(table, path):
     part.replace(path)
 
 
-def forget(
-    names: Iterable[str],  # of chapters and trials
+OF_CELL = [c for c in RECORDS if c not in ("chapter", "metric", "step", "stage")]
+
+
+def _seeds(key):  # that rows of a cell may have; None: any
+    if key.get("tasks"):  # of each a number of fine-tunings
+        return None
+    return {key["seed"]} if "seed" in key else set(range(int(key.get("seeds", 1))))
+
+
+def declared_rows(
+    cells: Iterable[Cell],
+) -> dict[tuple[str, ...], set[int] | None]:  # columns of OF_CELL: the seeds, None: any
+    "Return what names the rows of cells."
+    found: dict[tuple[str, ...], set[int] | None] = {}
+    for cell in cells:
+        key = {name: _text(value) for name, value in cell.key.items()}
+        setting = key.get("setting", "")
+        languages = key["targets"].split() if "targets" in key else [key.get("language", setting), *setting.split("+")]
+        choices = {column: [key.get(column, "")] for column in OF_CELL}
+        choices |= dict(method=key.get("methods", key.get("method", "")).split(" + "), language=languages)
+        seeds = _seeds(cell.key)
+        for name in product(*choices.values()):
+            known = found.get(name, set())
+            found[name] = None if seeds is None or known is None else known | seeds
+    return found
+
+
+def is_declared(
+    rows: pd.DataFrame,  # as `study_rows`: of one chapter or trial
+    cells: Iterable[Cell],
+) -> list[bool]:  # for each row
+    "Tell whether a row has the key of one of the cells."
+    names = declared_rows(cells)
+    keys = zip(rows[OF_CELL].itertuples(index=False, name=None), rows.seed)
+    return [name in names and (names[name] is None or seed in names[name]) for name, seed in keys]
+
+
+def keep_declared(
+    cells: Mapping[str, Iterable[Cell]],  # by chapter and trial
     path: str | Path | None = None,  # the table, which is replaced; None: the bundled one
 ) -> None:
-    "Take those numbers out of the table that another state of the library has made."
+    "Take the rows of these chapters and trials that no cell makes out of the table."
     path, table = Path(path or study_path()), study_rows(path=path)
-    stale = _names(table).isin(list(names)) & (table.library != fingerprint())
+    names, stale = _names(table), np.zeros(len(table), bool)
+    for name, declared in cells.items():
+        stale[names == name] = ~np.array(is_declared(table[names == name], declared), bool)
     if stale.any():
         _write(table[~stale], path)
 
@@ -113,16 +156,18 @@ def gather(
     folder: str | Path,  # with a folder of records for each chapter and trial
     path: str | Path | None = None,  # the table, which is replaced; None: the bundled one
 ) -> pd.DataFrame:  # the table as it is now
-    "Write the records of the present library into the table; a chapter without any keeps its rows."
+    "Write the records of the present library into the table, in place of the rows of the same keys."
     import pandas as pd
 
     path, table = Path(path or study_path()), study_rows(path=path)
     made = dict(version=vocab_lit.__version__, library=fingerprint(), date=time.strftime("%Y-%m-%d"))
     for records in sorted(p for p in Path(folder).glob("*") if p.is_dir()):
         rows = fresh_rows(records).assign(**made, device=environment()["device"])
-        others = table[_names(table) != records.name]
-        if len(rows):
-            table = pd.concat([others, rows], ignore_index=True) if len(others) else rows
+        if len(rows) and len(table):
+            is_replaced = pd.MultiIndex.from_frame(table[_TOGETHER]).isin(pd.MultiIndex.from_frame(rows[_TOGETHER]))
+            table = pd.concat([table[~is_replaced], rows], ignore_index=True)
+        elif len(rows):
+            table = rows
 
     _write(table, path)
     return table

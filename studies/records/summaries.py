@@ -265,9 +265,9 @@ def _when() -> dict[str, tuple[str, str]]:  # by methods: when to take them, wha
             "to repeat the paper",
             f"{after_a_pass('reinit-script-posn-ident')}: tokens of an unknown script are sampled from N(0, 1)",
         ),
-        "`mf1-lex`, `ofa-100`": (
+        "`mf1-lex-projected`, `ofa-100`": (
             "many languages, little storage",
-            after_a_pass("mf1-lex"),
+            after_a_pass("mf1-lex-projected"),
         ),
         "`omp`, `clp`": (
             "a model with the target vocabulary, and most tokens overlap",

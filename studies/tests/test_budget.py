@@ -24,7 +24,7 @@ from studies.papers.costs import (
     run_flops,
     shape_of,
 )
-from studies.papers.transfer import UNKS
+from studies.papers.transfer import PROJECTED, UNKS
 from testkit.phrasebook import lines
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
@@ -245,6 +245,7 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand(monkeypatch):
         gelu: 2 + 4,
         f"{gelu}, last layer left out": 2 + 4 + 1 + 3,
         **{f"{gelu}, last layer left out + {recipe}": 4 + 3 + 2 * recipe.startswith("el") for recipe in embeddings},
+        **{f"{gelu}, last layer left out + {method.recipe}": 4 for method in PROJECTED.values()},
         **{f"{gelu} + {recipe}": 1 for recipe in embeddings},
         "LAPT, el-rand": 4 + 2,
         "LAPT, el-lex": 4 + 2,
@@ -269,6 +270,26 @@ def test_the_loads_of_a_chapter_at_scale_mini_counted_by_hand(monkeypatch):
         "fine-tuning, nli": 27,
         "fine-tuning, ner": 27 + 3,
     }
+
+
+def test_a_plan_has_the_lesson_and_apart_from_it_what_the_page_of_the_papers_tables_takes():
+    shown = plan("wechsel", "sw", "mini").budget
+    rows = {what: n for what, n in shown.runs.items() if what.startswith("tables")}
+    assert rows == {  # in German, Chinese and Swahili
+        "tables: LAPT of GPT-2": 4 + 2 * 2,  # Figures 3 and 6 in German, Table 9 in two languages
+        "tables: LAPT of GPT-2, with little text, at most": 2 * 4 * 3,  # Table 11
+        "tables: LAPT of RoBERTa": 2 * 2,  # Table 10
+        "tables: fine-tuning, ner": 2 * 2 * 3,
+    }
+    assert shown.runs["together"] == 9 + 6 + 9 + 27 + 30
+    assert shown.runs["with the paper's tables"] == shown.runs["together"] + sum(rows.values())
+    french = plan("wechsel", "fr", "paper", medium="fr", low="su", seeds=1).budget.runs
+    assert french["tables: LAPT of GPT-2, with little text, at most"] == 4 * 4  # the four sizes that the paper prints
+    limits = plan("unks-everywhere", "am", "mini").budget.runs
+    adapter = "language adapter, invertible, gelu, last layer left out + mf10-kmeans-lex"
+    assert limits[f"tables: LAPT, {adapter}, less text"] == 2 and limits["tables: fine-tuning, ner, adapters"] == 3
+    assert "tables" not in str(list(plan("compare", "sw", "mini").budget.index))
+    assert "for the page of the paper's tables" in str(plan("focus", "sw", "mini"))
 
 
 def test_the_first_scores_on_the_way_are_after_a_step_at_least():

@@ -60,6 +60,9 @@ def test_a_chapter_runs_with_its_parameters_and_a_cluster(place, monkeypatch):
     for cluster in ("tcp://x:1", "scheduler.json"):
         run("chapter", "focus", "--cluster", cluster)
     assert given == [{"cluster": "tcp://x:1"}, {"cluster": str(place / "scheduler.json")}]
+    run("chapter", "focus", "--tables", "--set", "seeds=2")
+    assert given[-1] == {"seeds": 2, "paper_tables": True}
+    assert "compare has no parameter paper_tables" in run("chapter", "compare", "--tables", code=1)
 
 
 def test_claims_are_checked_on_the_papers_numbers_and_on_records(place):

@@ -14,12 +14,13 @@ from studies.papers.experiment import (
     FOCUS_METHODS,
     VOCABULARY_WAYS,
     ExpandedTarget,
+    PartOfText,
     Target,
     Targets,
     focus_methods,
 )
 from studies.papers.printed import published
-from studies.papers.setups import get_setup
+from studies.papers.setups import get_setup, scale_lapt
 from vocab_lit.study.study_file import VOCABULARIES
 from vocab_lit.tasks.pairs import Question
 from vocab_lit.tasks.tagging import UPOS
@@ -59,6 +60,19 @@ def test_at_scale_mini_focus_starts_far_below_random_mapping_and_below_a_uniform
         and curve[-1]["value"] < curve[0]["value"]
     )
     assert sw.vectors("token vectors") is sw.vectors("token vectors") and sw.vectors("") is None
+
+
+def test_a_part_of_the_text_is_some_of_its_lines_with_its_own_vocabulary_and_the_same_evaluation():
+    whole = Targets("mini", limit=400, preset="wechsel-gpt2")("sw")
+    config = scale_lapt("mini", "wechsel-gpt2-low-resource", 5)
+    part, of_all = (PartOfText(whole, 100, config, words_of_all) for words_of_all in (False, True))
+    assert len(part.setup.train) == 100 and set(part.setup.train) < set(whole.setup.train)
+    assert part.setup.train == of_all.setup.train and part.setup.held_out == whole.setup.held_out
+    assert part.setup.lapt == config and part.vocab_text == part.setup.train
+    assert set(part.words()[1].words) < set(whole.words()[1].words) == set(of_all.words()[1].words)
+    size = sum(len(line.encode()) + 1 for line in whole.setup.train)
+    by_size = PartOfText(whole, f"{size / 2 / 2**20}MiB", config)
+    assert len(by_size.setup.train) == pytest.approx(len(whole.setup.train) / 2, abs=1)
 
 
 def test_token_vectors_come_from_an_auxiliary_model_that_is_trained_once_with_the_target_vocabulary():

@@ -9,14 +9,15 @@ import pandas as pd
 import pytest
 
 from studies.papers.claims import read_records
-from studies.papers.store import CellStore
+from studies.papers.store import Cell, CellStore
 from studies.records.recorded import (
     CELL,
     FAR,
     beside_study,
-    forget,
     fresh_rows,
     gather,
+    is_declared,
+    keep_declared,
     keep_pages,
     lay_out,
     measured_anew,
@@ -43,7 +44,7 @@ def toy_cells():
     )
 
 
-def test_a_table_keeps_what_other_chapters_have_and_takes_the_newest_of_its_own():
+def test_a_table_keeps_what_is_not_measured_anew_until_no_cell_declares_it():
     def measured(value):
         return lambda: [{"metric": "loss", "value": value, "step": 10}, {"metric": "seconds", "value": 3.0}]
 
@@ -64,6 +65,7 @@ def test_a_table_keeps_what_other_chapters_have_and_takes_the_newest_of_its_own(
         gather(folder, path)
         again = study_rows(path=path)
         assert again[["chapter", "language", "seed", "value"]].values.tolist() == [
+            ["focus", "sw", 0, 5.25],  # which nobody has measured anew
             ["focus", "et", 1, 6.0],
             ["wechsel", "sw", 0, 7.5],
         ]
@@ -72,7 +74,7 @@ def test_a_table_keeps_what_other_chapters_have_and_takes_the_newest_of_its_own(
         )
 
         mine = fresh_rows(folder / "wechsel")
-        assert with_study(mine, path).scale.tolist() == ["mini", "recorded", "recorded"]
+        assert with_study(mine, path).scale.tolist() == ["mini", "recorded", "recorded", "recorded"]
         assert list(with_study(mine, path)) == list(mine)
         nothing = read_records(folder / "no such folder")
         assert with_study(nothing, path).value.dtype == float
@@ -82,16 +84,41 @@ def test_a_table_keeps_what_other_chapters_have_and_takes_the_newest_of_its_own(
         gather(folder, path)
         tried = with_study(mine, path)
         assert tried[tried.chapter == "focus"][["scale", "value"]].values.tolist() == [
+            ["recorded", 5.25],
             ["recorded", 6.0],
             ["recorded, 9 steps", 4.0],
         ]
-        forget(["focus", trial.name], path)
-        assert len(study_rows(path=path)) == 3
-        study_rows(path=path).assign(library="older").to_csv(path, index=False)
-        forget([trial.name], path)
-        assert study_rows(path=path).scale.tolist() == ["mini", "mini"]
-        forget(["focus"], path)
-        assert study_rows(path=path).chapter.tolist() == ["wechsel"]
+        estonian = Cell({"method": "focus", "language": "et", "seed": 1}, dict)
+        keep_declared({"focus": [estonian], trial.name: [estonian]}, path)
+        assert sorted(study_rows(path=path).value) == [4.0, 6.0, 7.5]
+        keep_declared({trial.name: []}, path)
+        assert sorted(study_rows(path=path).value) == [6.0, 7.5]
+
+
+def test_all_steps_and_metrics_of_a_seed_are_replaced_together(tmp_path):
+    def measured(*steps):
+        return lambda: [{"metric": "loss", "value": 9.0 - step, "step": step} for step in steps]
+
+    path, key = tmp_path / "study.csv.gz", {"what": "course", "method": "focus", "language": "sw"}
+    CellStore(tmp_path / "first" / "wechsel").cell(key, measured(0, 1, 2, 3))
+    CellStore(tmp_path / "first" / "wechsel").cell(key | {"language": "et"}, measured(0, 1))
+    gather(tmp_path / "first", path)
+    CellStore(tmp_path / "second" / "wechsel").cell(key, lambda: [{"metric": "best loss", "value": 1.0}])
+    gather(tmp_path / "second", path)
+    found = study_rows(path=path)[["language", "metric", "value"]].values.tolist()
+    assert found == [["et", "loss", 9.0], ["et", "loss", 8.0], ["sw", "best loss", 1.0]]
+
+
+def test_a_row_is_declared_by_one_of_a_cells_methods_languages_and_seeds(toy_cells):
+    rows = toy_cells.cells_of([1.0, 2.0, 3.0]).assign(what="transfer")
+    key = {"what": "transfer", "methods": "random + focus", "targets": "et sw"}
+    assert is_declared(rows, [Cell(key | {"seed": 1}, dict)]) == [False, True, False]
+    assert is_declared(rows, [Cell(key | {"seeds": 2}, dict)]) == [True, True, False]
+    assert is_declared(rows, [Cell(key | {"seed": seed}, dict) for seed in (0, 2)]) == [True, False, True]
+    for other in ({"targets": "et"}, {"methods": "random"}, {"what": "scores"}, {"kind": "adapter"}):
+        assert not any(is_declared(rows, [Cell(key | {"seeds": 9} | other, dict)])), other
+    group = rows.assign(what="scores", setting="et+sw")
+    assert all(is_declared(group, [Cell({"what": "scores", "setting": "et+sw", "method": "focus", "seeds": 3}, dict)]))
 
 
 def test_records_of_pages_are_taken_over_for_the_present_library_but_for_one_in_so_many():

@@ -17,6 +17,7 @@ from studies.papers.transfer import (
     FMT,
     LANGUAGE_ONLY,
     METHODS,
+    PROJECTED,
     UNKS,
     WIRINGS,
     Transfer,
@@ -41,6 +42,7 @@ from studies.papers.transfer import (
 )
 from testkit.phrasebook import lines
 from vocab_lit.methods.factored import Factoring, factorize
+from vocab_lit.methods.registry import get_recipe
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.factored_embedding import factored
 from vocab_lit.models.madx import TASK, AdapterConfig, MadX
@@ -298,6 +300,11 @@ def test_methods_share_the_task_adapter_where_the_source_side_is_the_same_and_on
         and len(UNKS) == 11
         and {m.recipe for m in UNKS.values()} - {""} == set(_EMBEDDINGS.values())
     )
+    recipes = {name: get_recipe(m.recipe) for name, m in (UNKS | PROJECTED).items() if name.startswith("MF")}
+    assert {name for name, recipe in recipes.items() if not recipe.sampled} == {*PROJECTED}  # Section 4.2
+    for name, method in PROJECTED.items():
+        papers = UNKS[name.removesuffix(", projected")]
+        assert replace(method, text=replace(method.text, recipe=papers.recipe)) == papers
     assert all(shape.leave_out == (-1,) for m in list(UNKS.values())[2:] for shape in (m.text.adapter, m.task))
     assert {shape.activation for m in list(UNKS.values())[1:] for shape in (m.text.adapter, m.task)} == {"gelu"}
     english = unks_scores[unks_scores.target == "en"].set_index("method").value  # which keeps its vocabulary

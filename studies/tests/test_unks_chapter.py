@@ -47,13 +47,13 @@ def test_scores_are_means_of_seeds_and_then_of_pairs():
 
 def test_curves_are_of_the_whole_text_and_the_usual_dimensions():
     adapter = "adapter, gelu, last layer left out"
-    kinds = ["el-lex", "mf1-lex", "mf10-kmeans-lex of 50", "el-rand"]
+    kinds = ["el-lex", "mf1-lex-projected", "mf1-lex", "mf10-kmeans-lex of 50", "el-rand"]
     rows = [(f"{adapter} + {kind}", step, 5 - step) for kind in kinds for step in (0, 1)]
     rows += [("adapter, gelu + el-lex", 0, 9), (adapter, 0, 9)]
     losses = pd.DataFrame(rows, columns=["kind", "step", "value"])
     curves = UnksNumbers(chapter_of(), {}, pd.DataFrame(), losses).curves
     assert curves.values.tolist() == [
-        [method, step, 5 - step] for method in ("EL-RAND", "EL-LEX", "MF1-LEX") for step in (0, 1)
+        [method, step, 5 - step] for method in ("EL-RAND", "EL-LEX", "MF1-LEX", "MF1-LEX, projected") for step in (0, 1)
     ]
 
 

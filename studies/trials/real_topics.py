@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 TABLE = Path("data/real-topics.csv")
 AS_IT_COMES = "source"  # the model with its own vocabulary
-METHODS = (AS_IT_COMES, "el-rand", "el-lex", "mf1-lex", "mf10-kmeans-lex", "blend")
+_LOW = ("mf1-lex", "mf1-lex-projected", "mf10-kmeans-lex", "mf10-kmeans-lex-projected")
+METHODS = (AS_IT_COMES, "el-rand", "el-lex", *_LOW, "blend")
 FOLDERS = {"am": "amh_Ethi", "en": "eng_Latn", "ka": "kat_Geor", "te": "tel_Telu", "th": "tha_Thai"}
 COLUMNS = ["model", "language", "method", "seed", "accuracy", "unknown", "tokens_per_word", "tokens", "epochs"]
 TOKENS, LENGTH, BATCH, EPOCHS = 4000, 32, 16, 3

@@ -44,7 +44,7 @@ def cell_be477e13(cell_646a8b5b):
     source_folder = cell_646a8b5b.source_folder
     source = Vocab.from_tokenizer(load_tokenizer(source_folder))
     target = Vocab.from_tokenizer(train_tokenizer(lines("sw", 300, 0), "unigram", 400))
-    plan = get_recipe("mf10-kmeans-lex").plan(source, target, seed=3)
+    plan = get_recipe("mf10-kmeans-lex-projected").plan(source, target, seed=3)
     F, clusters = low_dimensional(plan, matrix, four)
     pd.Series(clusters.bincount(minlength=4)).rename("tokens of each up-projection").to_frame().T
     return SimpleNamespace(plan=plan, source=source, target=target)
@@ -170,7 +170,7 @@ def test_copies_keep_embedding_and_cluster_others_fit_best(cell_646a8b5b, cell_b
         assert torch.allclose(rows[~copied].double(), torch.stack(best)[new, torch.arange(400)][~copied], atol=1e-4)
 
 
-    for name in ("mf10-kmeans-lex", "mf10-kmeans-rand"):
+    for name in ("mf10-kmeans-lex-projected", "mf10-kmeans-rand-projected"):
         check_low_dimensional(get_recipe(name).plan(source, target, seed=3))
     some = np.random.default_rng(0).permutation(8000)[:1200]
     thirds = sparse.csr_array((np.full(1200, 1 / 3, np.float32), some, np.arange(0, 1201, 3)), shape=(400, 8000))
@@ -182,18 +182,24 @@ def test_copies_keep_embedding_and_cluster_others_fit_best(cell_646a8b5b, cell_b
     assert torch.allclose(low_dimensional(plan, matrix, one)[0][sampled] @ G, nearest, atol=1e-4)
 
 
-@pytest.mark.cell('nbs/04_methods/08_factored.ipynb', 'cell "drawn embeddings have the spread of F, and a seed" (fb2208b0)')
-def test_drawn_embeddings_have_the_spread_of_f_and_a_seed(cell_646a8b5b, cell_be477e13):
+@pytest.mark.cell('nbs/04_methods/08_factored.ipynb', 'cell "the paper\'s recipes sample F and Z, ours project" (fb2208b0)')
+def test_the_paper_s_recipes_sample_f_and_z_ours_project(cell_646a8b5b, cell_be477e13):
     four = cell_646a8b5b.four
     matrix = cell_646a8b5b.matrix
     plan = cell_be477e13.plan
-    lex = get_recipe("mf10-kmeans-lex-drawn")
-    assert lex.drawn and lex.factoring == get_recipe("mf10-kmeans-lex").factoring
+    for name, start in ((name, start) for name in ("mf1", "mf10-kmeans", "mf10-neural") for start in ("rand", "lex")):
+        paper, ours = get_recipe(f"{name}-{start}"), get_recipe(f"{name}-{start}-projected")
+        assert paper.sampled and not ours.sampled
+        assert "not in the paper" in ours.about and "not in the paper" not in paper.about
+        assert (paper.factoring, paper.steps) == (ours.factoring, ours.steps)
     copied = plan.copied >= 0
-    rows, new = low_dimensional(plan, matrix, four, drawn=True, seed=1)
+    rows, new = low_dimensional(plan, matrix, four, sampled=True, seed=1)
     assert torch.equal(rows[copied], four.F[plan.copied[copied]])
     spread = rows[~copied].std(0) / four.F.std(0)
     assert 0.9 < spread.median() < 1.1
+    middle = (rows[~copied].mean(0) - four.F.mean(0)) / four.F.std(0)
+    assert middle.abs().max() < 5 / (~copied).sum() ** 0.5
     assert (torch.bincount(new, minlength=len(four.G)) > len(new) / len(four.G) / 2).all()
-    again, other = (low_dimensional(plan, matrix, four, drawn=True, seed=s)[0] for s in (1, 2))
+    assert 0.1 < (new[copied] == four.labels[plan.copied[copied]]).float().mean() < 0.5  # Z of copied tokens is random, too
+    again, other = (low_dimensional(plan, matrix, four, sampled=True, seed=s)[0] for s in (1, 2))
     assert torch.equal(rows, again) and not torch.equal(rows[~copied], other[~copied])

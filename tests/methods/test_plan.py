@@ -217,6 +217,8 @@ def test_a_plan_that_does_not_go_together_is_refused_in_one_line(cell_801048ab, 
 
     low_rank.save(spoilt / "low.npz")
     assert (spoil().left == low_rank.left).all()
+    assert spoil(layout=1, recipe="mf10-kmeans-lex").recipe == "mf10-kmeans-lex-projected"
+    assert spoil(layout=1, recipe="mf1-lex-drawn").recipe == spoil(recipe="mf1-lex").recipe == "mf1-lex"
     damages = [
         *({name: None} for name in ("source_pieces", "groups", "steps", "recipe", "seed", "covariance")),
         *(dict(weights_shape=np.array(shape)) for shape in ((2**60, 3), (4, 1), (0.5, 3))),

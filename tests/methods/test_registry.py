@@ -74,6 +74,9 @@ def test_a_method_has_its_name_and_aliases_and_none_stands_for_two():
 def test_an_unknown_method_is_refused_with_the_nearest_name():
     with pytest.raises(ValueError, match="unknown method 'identiti', did you mean identity.*random-mapping, normal"):
         get_recipe("identiti")
+    for start in ("rand", "lex"):
+        with pytest.raises(ValueError, match=f"mf1-{start}-drawn is called mf1-{start} now"):
+            get_recipe(f"mf1-{start}-drawn")
     with pytest.raises(ValueError, match="there is a recipe 'random' already"):
         register(Recipe("random", (), "", ""))
     assert "random" not in RECIPES

@@ -25,11 +25,22 @@ def test_notes_of_earlier_versions_are_read_and_keep_what_they_say(cell_cc0178a1
     earlier = dict(vocab_lit="0.0.1", method="focus", tokens=700, rows=dict(Copy=700), of_theirs=dict(a=1))
     (place / NOTE_FILE).write_text(json.dumps(earlier))
     note = Note.read(place)
-    assert note.facts == earlier and (note.layout, note.method, note.language) == (1, "focus", "")
+    assert note.facts == earlier and (note.method, note.language) == ("focus", "")
     note.updated(language="sw").write(place)
-    assert json.loads((place / NOTE_FILE).read_text()) == earlier | dict(language="sw")
+    assert json.loads((place / NOTE_FILE).read_text()) == earlier | dict(language="sw", layout=2)
     assert [path.name for path in place.iterdir()] == [NOTE_FILE]
     assert not Note.read(place / "nowhere") and note
+
+
+@pytest.mark.cell('nbs/05_models/23_note.ipynb', 'cell "a low-dimensional recipe of the first layout is renamed" (677a4850)')
+def test_a_low_dimensional_recipe_of_the_first_layout_is_renamed(cell_cc0178a1):
+    place = cell_cc0178a1.place
+    for earlier, now in (("mf1-lex", "mf1-lex-projected"), ("mf10-neural-rand-drawn", "mf10-neural-rand"), ("ofa", "ofa")):
+        (place / NOTE_FILE).write_text(json.dumps(dict(method=earlier)))
+        note = Note.read(place)
+        assert note.method == now
+        note.write(place)
+        assert Note.read(place).method == Note.read(place).updated(language="sw").method == now
 
 
 @pytest.mark.cell('nbs/05_models/23_note.ipynb', 'cell "a newer layout and a damaged note are refused in a line" (a3730854)')
@@ -37,8 +48,8 @@ def test_a_newer_layout_and_a_damaged_note_are_refused_in_a_line(cell_cc0178a1):
     place = cell_cc0178a1.place
     for facts, match in (
         (
-            dict(layout=2, vocab_lit="9.1"),
-            r"vocab_lit.json has the layout 2, which vocab_lit 9.1 wrote .* update",
+            dict(layout=3, vocab_lit="9.1"),
+            r"vocab_lit.json has the layout 3, which vocab_lit 9.1 wrote .* update",
         ),
         (dict(tokens="many"), r"vocab_lit.json is damaged: tokens many: give a whole number; download or copy it again"),
         (dict(layout=[2]), r"vocab_lit.json is damaged: layout "),

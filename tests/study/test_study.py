@@ -8,12 +8,13 @@ from vocab_lit.models.source import Source
 from vocab_lit.runs.grid import Workers
 from vocab_lit.study.measure import unknown_share
 from vocab_lit.study.report import BEST, BITS
-from vocab_lit.study.study import CELLS, StudyRun, in_words, planned, run_study, time_left
+from vocab_lit.study.study import CELLS, NOTE, StudyRun, in_words, planned, run_study, time_left
 from vocab_lit.study.study_file import read_study
 from vocab_lit.text.corpus import data_path, read_lines
 from vocab_lit.text.settings import SettingError
 from vocab_lit.tokens.train import train_tokenizer
 from vocab_lit.training.perplexity import perplexity
+import json
 import psutil
 import pytest
 import subprocess
@@ -186,6 +187,15 @@ def test_what_is_recorded_is_not_computed_again(cell_9b84640a):
     ):
         with pytest.raises(ValueError, match=match):
             StudyRun.open(written(small.replace(old_text, new_text)), place / "out")
+    low = written(small.replace("  focus: {", "  low: {method: mf1-lex, "))
+    StudyRun.open(low, place / "low")
+    of_study = json.loads((place / "low" / NOTE).read_text(encoding="utf-8"))
+    del of_study["ways"]["low"]["sampled"]  # which an earlier version did not write
+    (place / "low" / NOTE).write_text(json.dumps(of_study), encoding="utf-8")
+    with pytest.raises(
+        ValueError, match="records of the way low, whose method is called mf1-lex-projected now; choose another"
+    ):
+        StudyRun.open(low, place / "low")
     kept = (place / "sw.txt").read_bytes()
     (place / "sw.txt").write_bytes(kept + b"Habari\n")
     with pytest.raises(ValueError, match="sw.txt has changed since the records in .* were made; put it back"):

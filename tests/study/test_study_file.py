@@ -181,3 +181,8 @@ def test_a_file_that_changes_gives_its_cells_other_fingerprints(cell_563c3ab9):
     other = read_study(written(usual.replace("focus:", "focus: {vocab_size: 301}")))
     moved = {c.way for c in study.cells if cell_fingerprint(study, c, digests) != cell_fingerprint(other, c, digests)}
     assert moved == {"focus"}
+    low = [
+        read_study(written(usual.replace("focus:", f"{name}:"))).ways[name].facts
+        for name in ("mf1-lex", "mf1-lex-projected")
+    ]
+    assert [facts.get("sampled") for facts in low] == [True, None]  # records of ours from before the names were changed

@@ -41,9 +41,7 @@ def test_a_long_cell_of_a_chapter_is_found_parameters_have_a_line_each_and_the_l
     nb = read(chapter)
     nb.cells[2].source = f"# explained on a line of its own\n{long}"
     nbformat.write(nb, chapter)
-    assert check_lengths(repo)[1:] == [
-        'book/long.ipynb, cell "# explained on a line of its own" (a2): 22 lines, 21 at most'
-    ]
+    assert check_lengths(repo)[1].endswith('"# explained on a line of its own" (a2): 22 lines, 21 at most')
     chapter.unlink()
     assert check_lengths(repo) == []
 

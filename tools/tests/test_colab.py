@@ -1,4 +1,3 @@
-import ast
 import json
 import os
 import re
@@ -8,7 +7,6 @@ import sys
 import types
 from functools import cache
 from importlib.machinery import ModuleSpec
-from importlib.metadata import packages_distributions
 from pathlib import Path
 from unittest import mock
 
@@ -45,17 +43,8 @@ def book(tmp_path):
         "chapters: {hello: {sw: {}, am: {steps: 3}}}\npages: [hall, field]\ncolab: [hall]\n"
     )
     parameters = 'language = "sw"  # a locale\n# of training\nsteps = 0\nfast = True\nrate = 0.5'
-    cells = [
-        parameters,
-        "import math",
-        "unused = 1",
-        "made = [math.pi]",
-        "if made:\n    fill(made)",
-        "made.append(2)",
-        "made",
-        "print(made)",
-        "use_style()\nleft = 1",
-    ]
+    cells = [parameters, "import math", "unused = 1", "made = [math.pi]", "if made:\n    fill(made)"]
+    cells += ["made.append(2)", "made", "print(made)", "use_style()\nleft = 1"]
     tagged = [["parameters", "appendix"], ["remove-cell"], *[["appendix", "remove-input"]] * 4, ["remove-input"]]
     chapter = write_notebook(tmp_path / "book" / "hello.ipynb", *cells, tags=dict(enumerate(tagged)))
     nb = nbformat.read(chapter, 4)
@@ -133,10 +122,15 @@ def test_an_edition_has_forms_the_story_and_of_the_appendix_what_the_story_needs
         'fast = True  # @param {type:"boolean"}',
         'rate = 0.5  # @param {type:"number"}',
     ]
-    shown = (
-        "# @title A first look\n\nimport math\n\nmade = [math.pi]\n\nif made:\n    fill(made)\n\nmade.append(2)\n\nmade"
-    )
-    assert source(first) == shown and first["metadata"]["cellView"] == "form"
+    shown = [
+        "# @title A first look",
+        "import math",
+        "made = [math.pi]",
+        "if made:\n    fill(made)",
+        "made.append(2)",
+        "made",
+    ]
+    assert source(first).split("\n\n") == shown and first["metadata"]["cellView"] == "form"
     assert source(then) == f"## The end\n\n[hall]({site}/hall.html#x)"
     assert source(end) == "print(made)" and end["metadata"] == {}
     assert source(style) == "# @title The end: preparation\n\nuse_style()\nleft = 1;"
@@ -182,68 +176,17 @@ def test_every_page_that_offers_colab_opens_the_edition_of_its_language():
     assert 'language = "am"' in "".join(texts(cells_of("focus-am"), "code"))
 
 
-def imported(code, package):
-    "The modules that code imports anywhere, and those of extras that it asks for by name."
-    asked = re.findall(r'(?:import_extra|LazyExtra|check_extra)\("([\w.]+)"', code)
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Import):
-            asked += [alias.name for alias in node.names]
-        if isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
-            base = ".".join([*above, *filter(None, [node.module])])
-            asked += [base, *(f"{base}.{alias.name}" for alias in node.names)]
-    return asked
-
-
-@cache
-def imported_by(module):
-    "The modules that a module of this repository imports; none for others."
-    file = checkout() / module.replace(".", "/")
-    file = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
-    if module.split(".")[0] not in ("vocab_lit", "studies", "testkit") or not file.is_file():
-        return []
-    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
-    return imported(file.read_text(encoding="utf-8"), package)
-
-
-def modules_behind(code):
-    "All modules that code can come to import, through those of this repository."
-    found, left = set(), imported(code, "")
-    while left:
-        module = left.pop()
-        if module not in found:
-            found.add(module)
-            left += imported_by(module)
-    return {module.split(".")[0] for module in found}
-
-
-@cache
-def distributions():
-    return packages_distributions()
-
-
-def needed_extras(code):
-    "The extras whose packages code can come to import, all but those that the package brings anyway."
-    cfg, of_module = settings(), distributions()
-
-    def listed(entry):
-        return {re.split(r"[<>=;]", package)[0].lower().replace("_", "-") for package in cfg[entry].split()}
-
-    wanted = {d.lower().replace("_", "-") for module in modules_behind(code) for d in of_module.get(module, ())}
-    wanted -= listed("requirements")
-    return {extra for extra in cfg["extras"].split() if wanted & listed(f"{extra}_requirements")}
-
-
-@pytest.mark.parametrize("name", {of[0]: name for name, of in editions(checkout()).items()}.values())
-def test_the_cell_that_installs_names_the_extras_that_its_notebook_can_come_to_import(name):
-    install, *others = texts(cells_of(name), "code")
+def test_the_cell_installs_all_extras_but_the_one_that_builds_the_book():
     with mock.patch("setuptools.setup"):
         extras = runpy.run_path(str(checkout() / "setup.py"))["extras"](settings())
-    named = re.search(r"\{clone\}\[([\w,]+)\]", install)[1].split(",")
-    packages = {package for extra in named for package in extras[extra]}
-    needed = needed_extras("\n".join(others))
-    assert {"chapters", "tasks", "fasttext"} <= needed <= {e for e in settings()["extras"].split() if e != "book"}
-    assert all(set(extras[extra]) <= packages for extra in needed)
+    others = {name: packages for name, packages in extras.items() if name in settings()["extras"].split()}
+    of_book = [re.split(r"[<>=;]", package)[0].replace("-", "_") for package in others.pop("book")]
+    assert {package for packages in others.values() for package in packages} <= {*extras["all"]}
+    for name in editions(checkout()):
+        assert "{clone}[all]" in texts(cells_of(name), "code")[0]
+    files = (path for name in ("vocab_lit", "studies", "testkit") for path in (checkout() / name).rglob("*.py"))
+    imported = re.compile(rf"^ *(?:from|import) ({'|'.join(of_book)})\b", re.M)
+    assert not [path for path in files if imported.search(path.read_text(encoding="utf-8"))]
 
 
 def test_the_cell_fetches_and_installs_keeps_what_is_in_memory_and_does_nothing_elsewhere(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """The commands on other systems."""
 
+import json
 import os
 import subprocess
 import sys
@@ -24,59 +25,44 @@ def test_every_command_runs_to_its_end_without_what_windows_lacks(tmp_path):
     assert {file.name for file in files} == ours and not [file for file in files if b"\r\n" in file.read_bytes()]
 
 
-def test_the_process_that_plays_windows_lacks_and_forbids_what_windows_does(tmp_path):
-    program = """
-import os, sys
+PROGRAM = """
+import json, os, sys
 from pathlib import Path
-
 from tools.windows import pretend
 
 pretend()
-here, told = Path(sys.argv[1]), []
-
-
-def tried(what, act):
-    try:
-        act()
-    except Exception as e:
-        told.append(f"{what}: {type(e).__name__}")
-
-
-def imported(code):
-    return lambda: exec(code, {"__name__": "vocab_lit.some", "__builtins__": __builtins__})
-
-
-for code in ("import fcntl", "from os import fork", "import os; os.getuid()", "import signal; signal.SIGUSR1"):
-    tried(code, imported(code))
-imported("import signal; signal.SIGTERM; import os.path; os.path.join")()
-import fcntl  # as other packages may, here
-
+here = Path(sys.argv[1])
 (here / "full").mkdir()
 (here / "empty").mkdir()
 (here / "full/a").write_text("x\\n")
-with open(here / "full/a") as file:
-    tried("remove", (here / "full/a").unlink)
-    tried("move", lambda: os.replace(here / "full", here / "new"))
-tried("replace", lambda: os.replace(here / "full", here / "empty"))
-tried("rename", lambda: os.rename(here / "full", here / "empty"))
-tried("name", lambda: (here / "a:b").write_text("x"))
-tried("folder", (here / "NUL.txt").mkdir)
-tried("letters", lambda: (here / "b").write_text("\\u2581"))
-assert (here / "full/a").read_bytes() == b"x\\r\\n"
-os.replace(here / "full", here / "new")
-print(*told, sep="\\n")
+names = {"__name__": "vocab_lit.some", "__builtins__": __builtins__, "here": here, "file": open(here / "full/a")}
+for code in json.loads(sys.argv[2]):
+    try:
+        exec(code, names)
+    except Exception as e:
+        print(type(e).__name__)
+    else:
+        print("")
+import fcntl  # as other packages may, here
 """
-    done = _run("-c", program, str(tmp_path))
-    assert done.stderr == b"" and done.stdout.decode().splitlines() == [
-        "import fcntl: ModuleNotFoundError",
-        "from os import fork: ImportError",
-        "import os; os.getuid(): AttributeError",
-        "import signal; signal.SIGUSR1: AttributeError",
-        "remove: PermissionError",
-        "move: PermissionError",
-        "replace: PermissionError",
-        "rename: PermissionError",
-        "name: OSError",
-        "folder: OSError",
-        "letters: UnicodeEncodeError",
-    ]
+TRIALS = {  # code, and the error that it ends in
+    "import fcntl": "ModuleNotFoundError",
+    "from os import fork": "ImportError",
+    "import os; os.getuid()": "AttributeError",
+    "import signal; signal.SIGUSR1": "AttributeError",
+    "signal.SIGTERM; import os.path; os.path.join": "",
+    "(here / 'full/a').unlink()": "PermissionError",
+    "os.replace(here / 'full', here / 'new')": "PermissionError",
+    "file.close(); os.replace(here / 'full', here / 'empty')": "PermissionError",
+    "os.rename(here / 'full', here / 'empty')": "PermissionError",
+    "(here / 'a:b').write_text('x')": "OSError",
+    "(here / 'NUL.txt').mkdir()": "OSError",
+    "(here / 'b').write_text('\u2581')": "UnicodeEncodeError",
+    "assert (here / 'full/a').read_bytes() == b'x\\r\\n'": "",
+    "os.replace(here / 'full', here / 'newer')": "",
+}
+
+
+def test_the_process_that_simulates_windows_lacks_and_forbids_what_windows_does(tmp_path):
+    done = _run("-c", PROGRAM, str(tmp_path), json.dumps([*TRIALS]))
+    assert (done.stderr, done.stdout.decode().splitlines()) == (b"", [*TRIALS.values()])

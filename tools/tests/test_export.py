@@ -72,9 +72,8 @@ def test_generated_tests_run_against_the_generated_library(repo):
 
 def test_a_room_is_a_package_with_its_first_page_s_first_sentence_and_its_tests_lie_in_a_folder_of_the_same_name(repo):
     room = repo / "nbs" / "01_hall"
-    write_notebook(
-        room / "02_door.ipynb", "#| default_exp hall.door", "#| export\nopen_ = True", "#| test: open\nassert open_"
-    )
+    cells = "#| default_exp hall.door", "#| export\nopen_ = True", "#| test: open\nassert open_"
+    write_notebook(room / "02_door.ipynb", *cells)
     (room / "index.md").write_text("# Hall\n\nDoors are opened here. More.\n")
     files, problems = generated(repo)
     assert not problems and files["toys/hall/__init__.py"] == '"Doors are opened here."\n'
@@ -128,12 +127,13 @@ def test_a_later_room_a_circle_in_a_room_and_the_workshop_break_the_contracts_al
     pytest.importorskip("importlinter")  # Colab's versions do not allow it
     ran = lint_imports(copied)
     assert ran.returncode == 0, ran.stdout
-    for importing, package, name in (
-        ("text.corpus", "vocab_lit.training", "lapt"),
-        ("text.errors", "vocab_lit.text", "corpus"),
-        ("text.corpus", "tools", "status"),
-    ):
-        with (copied / "vocab_lit" / f"{importing.replace('.', '/')}.py").open("a", encoding="utf-8") as module:
+    imports = (
+        ("corpus", "vocab_lit.training", "lapt"),
+        ("errors", "vocab_lit.text", "corpus"),
+        ("corpus", "tools", "status"),
+    )
+    for importing, package, name in imports:
+        with (copied / "vocab_lit" / "text" / f"{importing}.py").open("a", encoding="utf-8") as module:
             module.write(f"\n\ndef look_up():\n    from {package} import {name}\n")
     broken = lint_imports(copied)
     assert broken.returncode == 1 and "4 broken" in broken.stdout

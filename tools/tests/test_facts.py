@@ -12,37 +12,22 @@ import typer
 
 import vocab_lit.cli.main
 from testkit.phrasebook import lines
-from tools import facts
+from tools import facts, pictures
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 
 
-class Trial:
-    "The records of the field trial, read by hand."
+def field_leads(when):
+    "How far FOCUS is below random mapping in the field trial, in bits per byte, by language."
+    rows = list(DictReader(data_path("field", "records.csv").read_text(encoding="utf-8").splitlines()))
+    metric, other = ("bits per byte", {"step": "0"}) if when == "start" else ("bits per byte at the end", {})
 
-    def __init__(self):
-        with (data_path("field") / "records.csv").open(encoding="utf-8") as file:
-            self.rows = list(DictReader(file))
-        self.languages = sorted({row["language"] for row in self.rows})
-
-    def tagged(self):
-        "The languages that have treebanks of their own."
-        return sorted({r["language"] for r in self.rows if r["task"] == "pos" and r["source"] == r["language"]})
-
-    def mean(self, language, way, metric, **other):
+    def mean(language, way):
         wanted = dict(other, language=language, setting=way, metric=metric)
-        return statistics.mean(float(row["value"]) for row in self.rows if wanted.items() <= row.items())
+        return statistics.mean(float(row["value"]) for row in rows if wanted.items() <= row.items())
 
-    def lead(self, language, when):
-        "How far FOCUS is below random mapping, in bits per byte."
-        metric, other = ("bits per byte", {"step": "0"}) if when == "at the start" else (f"bits per byte {when}", {})
-        focus, random = (self.mean(language, way, metric, **other) for way in ("focus", "random-mapping"))
-        return random - focus
-
-
-@pytest.fixture(scope="module")
-def trial():
-    return Trial()
+    languages = sorted({row["language"] for row in rows})
+    return np.array([mean(language, "random-mapping") - mean(language, "focus") for language in languages])
 
 
 @pytest.fixture(scope="module")
@@ -51,15 +36,10 @@ def study_mean():
     with gzip.open(data_path("records", "study.csv.gz"), "rt", encoding="utf-8") as file:
         rows = [row for row in DictReader(file) if row["scale"] == "mini"]
 
-    def of_language(language, wanted):
-        return statistics.mean(
-            float(row["value"]) for row in rows if row["language"] == language and wanted.items() <= row.items()
-        )
+    def of_language(**wanted):
+        return statistics.mean(float(row["value"]) for row in rows if wanted.items() <= row.items())
 
-    def mean(languages, **wanted):
-        return statistics.mean(of_language(language, wanted) for language in languages)
-
-    return mean
+    return lambda languages, **wanted: statistics.mean(of_language(language=lang, **wanted) for lang in languages)
 
 
 def test_each_column_of_the_evidence_adds_up_to_the_number_of_claims_in_the_file():
@@ -74,7 +54,7 @@ def test_each_column_of_the_evidence_adds_up_to_the_number_of_claims_in_the_file
     assert [str(n) for n in told[1:]] == list(columns[1][:-1])
 
 
-def test_numbers_of_the_results_are_those_of_the_table_of_records(trial, study_mean):
+def test_numbers_of_the_results_are_those_of_the_table_of_records(study_mean):
     ner = dict(chapter="embedding-structure", metric="ner", mode="full")
     unknown, known = ("hy", "te"), ("et", "fi", "he", "uk")
     for languages, share in ((unknown, (0.2, 0.5)), (known, (0, 0.1))):
@@ -90,59 +70,53 @@ def test_numbers_of_the_results_are_those_of_the_table_of_records(trial, study_m
     gap = study_mean(ten, method="random", **starts) - study_mean(ten, method="focus", **starts)
     assert f"FOCUS starts {gap:.1f} nats below" in facts.results()
     told = re.search(r"leaves (\d+) to (\d+)% of FOCUS's lead", facts.results())
-    shares = [
-        100 * trial.lead(language, "at the end") / trial.lead(language, "at the start") for language in trial.languages
-    ]
+    shares = 100 * field_leads("end") / field_leads("start")
     assert told.groups() == (f"{min(shares):.0f}", f"{max(shares):.0f}")
 
 
 def test_the_line_keeps_its_text_under_both_vocabularies_and_the_losses_are_those_of_the_records(study_mean):
-    for tokens in facts._example_tokens():
-        assert "".join(tokens).replace("▁", " ").strip() == facts.EXAMPLE
-    before, after = map(len, facts._example_tokens())
+    for tokens in pictures.example_tokens():
+        assert "".join(token for token, _ in tokens).replace("▁", " ").strip() == pictures.EXAMPLE
+    before, after = map(len, pictures.example_tokens())
     assert after < before / 2
     curve = dict(chapter="focus", what="curve", metric="loss", method="focus")
-    assert f"**{study_mean(['sw'], step='0', **curve):.1f} to {study_mean(['sw'], step='60', **curve):.1f} nats**" in (
-        facts.before_after()
-    )
+    before, after = (study_mean(["sw"], step=step, **curve) for step in ("0", "60"))
+    assert f"**{before:.1f} to {after:.1f} nats**" in facts.before_after()
 
 
 def test_the_picture_has_all_tokens_the_colours_of_the_plan_and_the_weights_that_the_readme_s_lines_print():
-    picture = facts.idea_picture()
-    before, after = facts._example_kinds()
+    picture = pictures.idea_picture()
+    before, after = pictures.example_tokens()
     assert all(f">{token}</text>" in picture for token, _ in before + after)
-    assert {kind for _, kind in after} == {"copied", "new"} and dict(after)[facts.SHOWN] == "new"
-    source, target, plan = facts._example_run()
+    assert {kind for _, kind in after} == {"copied", "new"} and dict(after)[pictures.SHOWN] == "new"
+    source, target, plan = pictures.example_run()
     matrix = np.random.default_rng(0).normal(size=(len(source), 3))
-    terms = plan.explain(facts.SHOWN)
+    terms = plan.explain(pictures.SHOWN)
     made = terms.weight.to_numpy() @ matrix[source.convert_tokens_to_ids(list(terms.source))]
     assert np.isclose(terms.weight.sum(), 1, atol=1e-5)
-    assert np.allclose(
-        plan.apply(torch.tensor(matrix, dtype=torch.float32))[target.convert_tokens_to_ids(facts.SHOWN)],
-        made,
-        atol=1e-5,
-    )
+    rows = plan.apply(torch.tensor(matrix, dtype=torch.float32))
+    assert np.allclose(rows[target.convert_tokens_to_ids(pictures.SHOWN)], made, atol=1e-5)
     for weight, name in zip(terms.weight.head(4), terms.source):
         assert f">{weight:.2f} × {name}<".replace(">0", ">") in picture
 
 
 def test_the_real_line_s_boxes_stay_in_the_picture_and_every_filled_colour_has_one_for_dark_pages():
-    picture = facts.real_picture()
+    picture = pictures.real_picture()
     boxes = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="30"', picture)
     assert len(boxes) == sum(int(n) for n in re.findall(r">[^<:]+: (\d+) tokens", picture))
     height = float(re.search(r'viewBox="0 0 400 (\d+)"', picture)[1])
     assert all(float(x) + float(width) <= 384 and float(y) + 30 < height for x, y, width in boxes)
-    for drawn in (picture, facts.idea_picture()):
+    for drawn in (picture, pictures.idea_picture()):
         style = re.search("<style>.*</style>", drawn)[0]
         assert set(re.findall('fill="(#[0-9a-f]{6})"', drawn)) <= set(re.findall(r'\[fill="(.{7})"\]', style))
-    for _, before, after in facts.real_numbers().values():
+    for before, after in facts.real_numbers().values():
         assert f">{before} → {after}<" in picture
 
 
 def test_all_tokens_are_on_the_card_none_beyond_its_right_edge():
-    card = facts.social_card()
+    card = pictures.social_card()
     shown = {text.get_text() for text in card.texts}
-    assert set().union(*facts._example_tokens()) <= shown
+    assert {token for tokens in pictures.example_tokens() for token, _ in tokens} <= shown
     ends = [text.get_window_extent(card.canvas.get_renderer()).x1 for text in card.texts]
     assert max(ends) < 0.98 * card.bbox.width and list(card.bbox.size) == [1200, 630]
 
@@ -153,11 +127,8 @@ def test_ratios_are_medians_over_the_rounds_by_hand():
     cases = {case for case, *_ in seconds}
     assert len(cases) == 5
     for name in cases:
-        ratios = [
-            seconds[case, turn, side] / seconds[case, turn, "reading"]
-            for case, turn, side in seconds
-            if case == name and side == "vocab_lit"
-        ]
+        turns = {turn for case, turn, _ in seconds if case == name}
+        ratios = [seconds[name, turn, "vocab_lit"] / seconds[name, turn, "reading"] for turn in turns]
         assert f"{name} {statistics.median(ratios):.1f}" in facts.speed()
 
 

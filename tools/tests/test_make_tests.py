@@ -37,22 +37,15 @@ def test_only_what_a_test_needs_is_pulled_in(toy):
 
 
 def test_a_module_of_which_no_name_is_needed_is_imported(toy):
-    apart = write_notebook(
-        toy.with_name("02_apart.ipynb"),
-        "#| default_exp apart",
-        "#| export\nprint('registered')",
-        "#| test: one is one\nassert 1 == 1",
-    )
+    cells = "#| default_exp apart", "#| export\nprint('registered')", "#| test: one is one\nassert 1 == 1"
+    apart = write_notebook(toy.with_name("02_apart.ipynb"), *cells)
     assert pytest_module(apart, "toys").split("\n\n\n")[0].split("\n")[1:] == ["import pytest", "import toys.apart"]
 
 
 def test_what_is_imported_for_annotations_is_imported_and_not_taken_from_the_module(toy):
-    typed = write_notebook(
-        toy.with_name("03_typed.ipynb"),
-        "#| default_exp typed",
-        "#| export\nif TYPE_CHECKING:\n    import math",
-        "#| test: pi is more than three\nassert math.pi > 3",
-    )
+    exported = "#| export\nif TYPE_CHECKING:\n    import math"
+    cells = "#| default_exp typed", exported, "#| test: pi is more than three\nassert math.pi > 3"
+    typed = write_notebook(toy.with_name("03_typed.ipynb"), *cells)
     header = pytest_module(typed, "toys").split("\n\n\n")[0].split("\n")
     assert header[1:] == ["import math", "import pytest", "import toys.typed"]
 

@@ -392,7 +392,7 @@ def factorize_(
     """Factorise a model's embeddings into low-dimensional ones and up-projections (UNKs Everywhere).
 
     The file serves `vocab-lit transplant --method mf1-lex --factors FILE`, and mf10-kmeans-lex and mf10-neural-lex
-    with the clusters and grouping that they name.
+    with the clusters and grouping that they name; the same with -projected behind, which is better in short training.
 
     Example: `vocab-lit factorize bert-base-multilingual-cased --clusters 10 --out mbert-10.safetensors`
     """

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import torch
 
 # %% auto #0
-__all__ = ['RAND', 'LEX', 'METHODS', 'Factoring', 'factors_facts', 'write_tensors', 'read_tensors', 'Factors', 'factorize',
-           'load_factors', 'FactoredRecipe', 'low_dimensional']
+__all__ = ['PROJECTED', 'RAND', 'LEX', 'METHODS', 'Factoring', 'factors_facts', 'write_tensors', 'read_tensors', 'Factors',
+           'factorize', 'load_factors', 'FactoredRecipe', 'low_dimensional']
 
 # %% ../../nbs/04_methods/08_factored.ipynb #a5789b7a
 @settings
@@ -192,10 +192,12 @@ class FactoredRecipe(Recipe):
 
     factoring: Factoring = Factoring()
     train_up: bool = False  # whether training changes the up-projections too
-    # whether F' of tokens that are not copied, and all up-projections, are drawn at random, as Section 3.3 prints it
-    drawn: bool = False
+    # whether F' of tokens that are not copied, and the up-projections of all tokens, are sampled (Section 3.3);
+    # otherwise both come from the full-dimensional embeddings of the steps
+    sampled: bool = False
 
 
+PROJECTED = "-projected"  # at the end of names: this package's initialisation of the paper's factors
 RAND, LEX = (Copy("specials"), Gaussian()), (Copy(), Gaussian())
 _MF = {
     "mf1": (Factoring(), "one up-projection"),
@@ -204,16 +206,17 @@ _MF = {
 }
 
 
-def _factored(name: str, start: str, drawn: bool) -> FactoredRecipe:
+def _factored(name: str, copied: str, sampled: bool) -> FactoredRecipe:
     factoring, words = _MF[name]
-    how = ", drawn at random where el samples full-dimensional ones" * drawn
+    recipe = f"{name}-{copied}" + PROJECTED * (not sampled)
+    how = "" if sampled else f", projected from those of el-{copied} (not in the paper),"
     return FactoredRecipe(
-        f"{name}-{start}" + "-drawn" * drawn,
-        {"rand": RAND, "lex": LEX}[start],
+        recipe,
+        {"rand": RAND, "lex": LEX}[copied],
         "Pfeiffer et al. (2021)",
-        f"As el-{start}, with low-dimensional embeddings{how} and {words}.",
+        f"As el-{copied}, with low-dimensional embeddings{how} and {words}.",
         factoring=factoring,
-        drawn=drawn,
+        sampled=sampled,
     )
 
 
@@ -225,7 +228,7 @@ METHODS = (
         "Chau et al. (2020), Wang et al. (2020)",
         "Overlapping tokens are copied, others are sampled (as identity).",
     ),
-    *(_factored(name, start, drawn) for drawn in (False, True) for name in _MF for start in ("rand", "lex")),
+    *(_factored(name, copied, sampled) for sampled in (True, False) for name in _MF for copied in ("rand", "lex")),
 )
 
 # %% ../../nbs/04_methods/08_factored.ipynb #7f609dcf
@@ -246,13 +249,13 @@ def _project_down(full: torch.Tensor, G: torch.Tensor) -> tuple[torch.Tensor, to
 
 
 def low_dimensional(
-    plan: Plan, matrix: torch.Tensor, factors: Factors, drawn: bool = False, seed: int = 0
+    plan: Plan, matrix: torch.Tensor, factors: Factors, sampled: bool = False, seed: int = 0
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Low-dimensional embeddings for a plan.
 
     matrix: (at least n_source, D) the source embeddings
-    drawn: as in `FactoredRecipe`
-    seed: of what is drawn
+    sampled: as in `FactoredRecipe`
+    seed: of the samples
     returns: (n_target, k) F', and (n_target,) the up-projection of each
     """
     import torch
@@ -261,11 +264,11 @@ def low_dimensional(
     is_copy = copied >= 0
     F, labels = torch.empty(len(full), factors.G.shape[1]), torch.empty(len(full), dtype=torch.long)
     F[is_copy], labels[is_copy] = factors.F[copied[is_copy]], factors.labels[copied[is_copy]]
-    if drawn:
-        draw = torch.Generator().manual_seed(seed)
-        noise = torch.randn(int((~is_copy).sum()), factors.F.shape[1], generator=draw)
+    if sampled:
+        generator = torch.Generator().manual_seed(seed)
+        noise = torch.randn(int((~is_copy).sum()), factors.F.shape[1], generator=generator)
         F[~is_copy] = factors.F.mean(0) + factors.F.std(0) * noise
-        labels = torch.randint(len(factors.G), (len(full),), generator=draw)
+        labels = torch.randint(len(factors.G), (len(full),), generator=generator)
     else:
         F[~is_copy], labels[~is_copy] = _project_down(full[~is_copy], factors.G)
     return F, labels

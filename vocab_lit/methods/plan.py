@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     Moments = tuple[torch.Tensor, torch.Tensor]
 
 # %% auto #0
-__all__ = ['PLAN_FILE', 'copied_tokens', 'row_blocks', 'rows_at', 'copy_rows', 'combine_rows', 'add_low_rank_rows',
-           'fit_diagonal', 'fit_covariance', 'sample_rows', 'Plan']
+__all__ = ['PLAN_FILE', 'LAYOUT', 'copied_tokens', 'recipe_name', 'row_blocks', 'rows_at', 'copy_rows', 'combine_rows',
+           'add_low_rank_rows', 'fit_diagonal', 'fit_covariance', 'sample_rows', 'Plan']
 
 # %% ../../nbs/04_methods/01_plan.ipynb #23e4ac06
 def copied_tokens(weights: sparse.csr_array) -> np.ndarray:
@@ -65,9 +65,20 @@ def _matrix(file: Mapping[str, np.ndarray], name: str) -> sparse.csr_array:
 _PADDING = 2**20  # rows without a token, of which models have some thousands
 
 
+LAYOUT = 2  # of the plans and notes that this version writes
+
+
+def recipe_name(name: str, layout: int) -> str:
+    "Return the name that a recipe from a file has now: low-dimensional ones had other names in the first layout."
+    if layout > 1 or not name.startswith(("mf1-", "mf10-")):
+        return name
+    return name.removesuffix("-drawn") if name.endswith("-drawn") else f"{name}-projected"
+
+
 class _Meta(pydantic.BaseModel, strict=True):
     "What a file says of a plan beside its arrays."
 
+    layout: int = 1  # not written in the first layout
     recipe: str
     seed: int
     steps: list[str]
@@ -80,6 +91,7 @@ def _read_plan(path: Path, target: Vocab) -> Plan:
     "The plan in a file."
     file = read_arrays(path)
     meta = _Meta.model_validate_json(str(file["meta"])).model_dump()
+    meta["recipe"] = recipe_name(meta["recipe"], meta.pop("layout"))
     return Plan(
         target,
         weights=_matrix(file, "weights"),
@@ -497,6 +509,7 @@ class Plan:
         if self.left is not None and self.right is not None:
             arrays |= _arrays("right", self.right) | dict(left=self.left)
         meta = dict(
+            layout=LAYOUT,
             recipe=self.recipe,
             seed=self.seed,
             steps=self.steps,

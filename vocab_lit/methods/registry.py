@@ -91,6 +91,8 @@ def get_recipe(name: str) -> Recipe:
     known = _by_any_name()
     if name in known:
         return known[name]
+    if (now := name.removesuffix("-drawn")) != name and now in known:
+        raise UserError(f"{name} is called {now} now")
     near = difflib.get_close_matches(name, known, 1)
     hint = f", did you mean {near[0]}?" if near else ""
     raise UserError(f"unknown method {name!r}{hint}; choose from {', '.join(RECIPES)}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pydantic
 
 from vocab_lit import __version__
+from vocab_lit.methods.plan import LAYOUT, recipe_name
 from vocab_lit.models.settings import Facts
 from vocab_lit.text.corpus import json_text, write_json
 from vocab_lit.text.errors import UserError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from vocab_lit.gguf.container import Field, GgufFile
 
 # %% auto #0
-__all__ = ['NOTE_FILE', 'NOTE_ENTRY', 'LAYOUT', 'without_folders', 'Note', 'gguf_note', 'note_field']
+__all__ = ['NOTE_FILE', 'NOTE_ENTRY', 'without_folders', 'Note', 'gguf_note', 'note_field']
 
 # %% ../../nbs/05_models/23_note.ipynb #39649115
 def without_folders(value: Any) -> Any:
@@ -39,7 +40,6 @@ def without_folders(value: Any) -> Any:
 
 # %% ../../nbs/05_models/23_note.ipynb #42637ab1
 NOTE_FILE, NOTE_ENTRY = "vocab_lit.json", "vocab_lit.note"  # in a folder; among the metadata of a GGUF file
-LAYOUT = 1  # of the notes that this version writes
 
 
 class Note(pydantic.BaseModel):
@@ -47,7 +47,7 @@ class Note(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="allow")
 
-    layout: int = 1  # not written in the first layout
+    layout: int = pydantic.Field(default=LAYOUT, exclude=True)  # of the file that it was read from
     vocab_lit: str = __version__  # the version that wrote it
     made_by: str = ""  # the command that wrote a GGUF file
     method: str = ""  # that made the vocabulary, by the name of its recipe, or "trim"; empty: it is the source's
@@ -93,12 +93,14 @@ class Note(pydantic.BaseModel):
     @classmethod
     def of(cls, facts: Facts, place: str) -> Note:
         "A note from JSON; `UserError` names the place where it is damaged, or was written by a newer version."
-        if isinstance(layout := facts.get("layout", 1), int) and layout > LAYOUT:
+        facts = dict(layout=1) | facts  # which the first layout did not write
+        if isinstance(layout := facts["layout"], int) and layout > LAYOUT:
             written_by = f"vocab_lit {facts.get('vocab_lit', '')}".strip()
             problem = f"{place} has the layout {layout}, which {written_by} wrote and {__version__} does not read"
             raise UserError(f"{problem}; update vocab_lit")
         try:
-            return cls(**facts)
+            note = cls(**facts)
+            return note.updated(method=recipe_name(note.method, note.layout)) if note.method else note
         except pydantic.ValidationError as e:
             raise UserError(f"{place} is damaged: {refusal(e).in_file}; download or copy it again") from None
 
@@ -109,7 +111,7 @@ class Note(pydantic.BaseModel):
 
     def write(self, folder: Path) -> None:
         "Write the note into a folder, in place of an earlier one; a process that reads it meanwhile finds either."
-        write_json(self.facts, folder / NOTE_FILE, indent=2)
+        write_json(dict(layout=LAYOUT) | self.facts, folder / NOTE_FILE, indent=2)
 
 # %% ../../nbs/05_models/23_note.ipynb #b060d622
 def gguf_note(file: GgufFile, beside: bool = True) -> Note:
@@ -132,4 +134,4 @@ def note_field(note: Note) -> Field:
     "Return the entry of a note in the metadata of a GGUF file."
     from vocab_lit.gguf.tokens import text_field
 
-    return text_field(json_text(without_folders(note.facts)))
+    return text_field(json_text(dict(layout=LAYOUT) | without_folders(note.facts)))

@@ -302,7 +302,7 @@ def replace_vocabulary(
         reinitialise(model, seed)
     layer = None
     if factors and isinstance(recipe, FactoredRecipe):
-        low_dim, labels = low_dimensional(plan, input_weight(model).detach(), factors, recipe.drawn, seed)
+        low_dim, labels = low_dimensional(plan, input_weight(model).detach(), factors, recipe.sampled, seed)
         layer = FactoredEmbedding(low_dim, factors.G, labels, recipe.train_up, seed=seed)
     names = [t.name for t in token_tensors(model).values()]
     _apply_plan(model, plan, layer, to_file)

@@ -160,6 +160,12 @@ def study_facts(study: Study, digests: Mapping[str, str]) -> dict:
 def _check_same(before: dict, facts: dict, out: Path) -> None:
     "Raise `ValueError` if a file or a setting is not as it was when records were made."
     hint = "put it back, or choose another --out"
+    for name, way in facts["ways"].items():
+        if way.get("sampled") and not before["ways"].get(name, way).get("sampled"):
+            now = f"{way['given']['method']}-projected"
+            raise UserError(
+                f"{out} has records of the way {name}, whose method is called {now} now; choose another --out"
+            )
     for name, digest in facts["files"].items():
         if before["files"].get(name, digest) != digest:
             raise UserError(f"{name} has changed since the records in {out} were made; {hint}")

@@ -220,7 +220,9 @@ class Way(Settings):
         facts: dict[str, object] = dict(vocabulary=self.vocabulary, given=self.given, lapt=asdict(self.lapt))
         facts |= dict(adapter=self.adapter, zero_shot=self.zero_shot)
         facts |= dict(config=asdict(self.lapt.config()) if self.lapt.trains else {})
-        more = dict(trimmed=self.trimmed, replay=self.replay, fine_tuning=self.fine_tuning)
+        # which the name of a recipe left open in 0.1.0 before its release
+        sampled = self.makes_rows and getattr(self.transplant().init.recipe, "sampled", False)
+        more = dict(trimmed=self.trimmed, replay=self.replay, fine_tuning=self.fine_tuning, sampled=sampled)
         return facts | {name: value for name, value in more.items() if value}
 
     def check(self) -> None:
