@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import csv
-from collections import defaultdict
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from studies.records.summaries import (
@@ -32,14 +29,6 @@ VERDICTS = ("keep", "trim", "extend", "replace")
 _ADVISED = {"replace": ("focus", "a target vocabulary"), "extend": ("focus-extended", "an extended vocabulary")}
 
 
-def _unknown_to_source(rows: list[dict[str, str]]) -> dict[str, float]:  # {language: share of the characters}
-    shares: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        if (row["setting"], row["metric"]) == ("untouched", UNKNOWN):
-            shares[row["language"]].append(float(row["value"]))
-    return {language: fmean(values) for language, values in shares.items()}
-
-
 def field_evidence(
     advice: str,  # a verdict of `vocab-lit inspect`: keep, trim, extend or replace
     is_known: bool,  # whether the vocabulary knows the script of the text
@@ -48,23 +37,21 @@ def field_evidence(
     "What the field trial found in such a case, and with whose model and languages, in one sentence."
     if advice not in _ADVISED:
         return ""
-    with open(path or data_path("field/records.csv"), encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    alike = {language for language, share in _unknown_to_source(rows).items() if (share < 0.5) == is_known}
+    import pandas as pd
+
+    rows = pd.read_csv(path or data_path("field/records.csv"), dtype=str, keep_default_na=False)
+    rows = rows.assign(value=pd.to_numeric(rows.value))
+    shares = rows[(rows.setting == "untouched") & (rows.metric == UNKNOWN)].groupby("language").value.mean()
+    alike = shares.index[(shares < 0.5) == is_known]
     way, named = _ADVISED[advice]
-    scores = [row for row in rows if row["setting"] in (way, "lapt") and row["language"] in alike]
-    scores = [
-        row for row in scores if (row["task"], row["metric"], row["source"]) == ("pos", "accuracy", row["language"])
-    ]
-    reached = {
-        setting: [float(row["value"]) for row in scores if row["setting"] == setting] for setting in (way, "lapt")
-    }
-    if not all(reached.values()):
+    scores = rows[rows.setting.isin([way, "lapt"]) & rows.language.isin(alike) & (rows.source == rows.language)]
+    scores = scores[(scores.task == "pos") & (scores.metric == "accuracy")]
+    reached = 100 * scores.groupby("setting").value.mean()
+    if len(reached) < 2:
         return ""
-    told = (", ".join(dict.fromkeys(row[name] for row in scores)) for name in ("model", "language", "limit"))
+    told = (", ".join(scores[name].unique()) for name in ("model", "language", "limit"))
     whose = "of another model in other languages ({} in {}, text: {})".format(*told)
-    with_way, with_source = (100 * fmean(values) for values in reached.values())
-    return f"POS accuracy of {with_way:.0f} with {named}, {with_source:.0f} with the source's, {whose}"
+    return f"POS accuracy of {reached[way]:.0f} with {named}, {reached['lapt']:.0f} with the source's, {whose}"
 
 
 _READERS = {READS: True, UNREAD: False}  # models of the trial: whether they read its languages

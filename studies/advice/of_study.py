@@ -38,10 +38,18 @@ SOURCE = "full vocabulary"  # of the study's methods
 _UNKNOWN = ("hy", "te")  # scripts of which the bundled model has no letter
 
 
+def _mini(chapter: str, metric: str = "", what: str = "") -> pd.DataFrame:
+    "Rows of a chapter at scale mini."
+    rows = rows_of(STUDY).query("chapter == @chapter and scale == 'mini'")
+    for column, wanted in (("metric", metric), ("what", what)):
+        rows = rows[rows[column] == wanted] if wanted else rows
+    return rows
+
+
 @cache
 def ner_scores() -> pd.DataFrame:  # rows: the model as it comes, and trained ones; columns: unknown, known
     "F1 of NER, in the study of Embedding Structure: means over languages in unknown and in known scripts."
-    rows = rows_of(STUDY).query("chapter == 'embedding-structure' and scale == 'mini' and metric == 'ner'")
+    rows = _mini("embedding-structure", "ner")
     rows = rows.assign(mode=rows["mode"].fillna("as it comes"))
     table = rows.groupby(["method", "mode", "language"]).value.mean().unstack()
     ways = {
@@ -60,9 +68,8 @@ def ner_scores() -> pd.DataFrame:  # rows: the model as it comes, and trained on
 
 @cache
 def _focus_ner() -> pd.DataFrame:  # columns: as it comes, FOCUS; rows: languages whose script the model knows
-    rows = rows_of(STUDY).query("chapter == 'focus' and scale == 'mini' and metric == 'ner'")
-    table = rows.groupby(["method", "language"]).value.mean().unstack(0)[["off-the-shelf", "focus"]].dropna()
-    return table.drop(index=["am", "km"])
+    table = _mini("focus", "ner").groupby(["method", "language"]).value.mean().unstack(0)
+    return table[["off-the-shelf", "focus"]].dropna().drop(index=["am", "km"])
 
 
 @rests_on(STUDY)
@@ -73,9 +80,8 @@ def vocabulary_pays() -> str:
     means = ner_scores().loc[["as it comes", "FOCUS"]]
     known, focus = means.known, _focus_ner()
     change = known["FOCUS"] - known["as it comes"]
-    verdict = "gains nothing"
-    if abs(change) > 1:
-        verdict = "gains" if change > 0 else "loses"
+    direction = "gains" if change > 0 else "loses"
+    verdict = "gains nothing" if abs(change) <= 1 else direction
     lost = (focus["off-the-shelf"] - focus["focus"]).sort_values(ascending=False)
     worst = str(lost.index[0])
     name = Locale(worst).english_name
@@ -108,7 +114,7 @@ def structure_scores() -> str:
 @rests_on(STUDY)
 def whole_or_embeddings() -> str:
     "Whether training the whole model is worth it beside training the embeddings alone, by scores and by losses."
-    rows = rows_of(STUDY).query("chapter == 'embedding-structure' and scale == 'mini' and what == 'scores'")
+    rows = _mini("embedding-structure", what="scores")
 
     def differences(metrics: tuple[str, ...], step: float | None = None) -> pd.Series:
         "The whole model less the embeddings alone, in each case."
@@ -184,8 +190,7 @@ def decision() -> str:
 @cache
 def _scores(chapter: str, metric: str) -> pd.DataFrame:  # rows: (source, language); columns: methods
     "Scores of transfer, means over seeds."
-    rows = rows_of(STUDY).query("chapter == @chapter and scale == 'mini' and metric == @metric and what == 'transfer'")
-    return rows.groupby(["source", "language", "method"]).value.mean().unstack()
+    return _mini(chapter, metric, "transfer").groupby(["source", "language", "method"]).value.mean().unstack()
 
 
 def _wins(table: pd.DataFrame, one: str, other: str, unit: str) -> tuple[int, int, str]:
@@ -214,26 +219,30 @@ def unks_scores() -> str:
     topics = rows_of(TOPICS).groupby(["language", "method"]).accuracy.mean().unstack()
     low = _wins(topics, "mf1-lex-projected", "el-lex", "languages")[2]
     told.append(f"- In topics with a pretrained encoder *MF1-LEX, projected* is above EL-LEX in {low}.")
-    beside = [f"above {method} in {_wins(table, 'mBERT', method, 'languages')[2]}" for method in _OF_UNKS]
+    others = ("EL-LEX", "FMT-LEXINIT")
+    beside = [f"above {method} in {_wins(table, 'mBERT', method, 'languages')[2]}" for method in others]
     return "\n".join([*told, f"- Compare with the model as it comes: it is {listed(beside)}."])
 
 
-_OF_UNKS = ("EL-LEX", "FMT-LEXINIT")
+def _pairs_of_languages() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:  # all, to new scripts, within known ones
+    "Scores of MAD-X and its baselines, of pairs of different languages."
+    table = _scores("mad-x", "entity_f1").rename(columns={"MAD-X, new vocabulary": "MAD-X, target vocabulary"})
+    sources, languages = (table.index.get_level_values(level) for level in ("source", "language"))
+    to_new, from_new = (codes.isin(["am", "km"]) for codes in (languages, sources))
+    differ = sources != languages
+    return table[differ], table[to_new & ~from_new], table[~to_new & differ]
 
 
 @rests_on(STUDY)
 def mad_x_scores() -> str:
     "What pays in MAD-X, as a list."
-    as_in_the_chapter = {"MAD-X, new vocabulary": "MAD-X, target vocabulary"}
-    table = _scores("mad-x", "entity_f1").rename(columns=as_in_the_chapter)
-    sources, languages = (table.index.get_level_values(level) for level in ("source", "language"))
-    is_far = languages.isin(["am", "km"]) & ~sources.isin(["am", "km"])
-    is_near, unit = ~languages.isin(["am", "km"]) & (sources != languages), "pairs of languages"
+    every, far, near = _pairs_of_languages()
+    unit = "pairs of languages"
     new = ("A language in an unknown script needs embeddings of its own", "MAD-X, target vocabulary", "MAD-X")
     plain = ("In scripts that the model knows, try it without adapters first", "XLM-R", "MAD-X")
     whole = ("Or train the whole model on the target's text before fine-tuning", "XLM-R MLM-TRG", "MAD-X")
-    told = [*_supported(table[is_far], unit, new, whole), *_supported(table[is_near], unit, plain)]
-    inverse = _wins(table[sources != languages], "MAD-X", "MAD-X -INV", unit)[2]
+    told = [*_supported(far, unit, new, whole), *_supported(near, unit, plain)]
+    inverse = _wins(every, "MAD-X", "MAD-X -INV", unit)[2]
     return "\n".join([*told, f"- With invertible adapters MAD-X is above MAD-X -INV in {inverse}."])
 
 
@@ -249,17 +258,14 @@ def low_dimensional() -> str:
 @rests_on(STUDY)
 def adapters_pay() -> str:
     "Adapters beside the fine-tuned model, by whether the model knows the scripts."
-    table = _scores("mad-x", "entity_f1")
-    sources, languages = (table.index.get_level_values(level) for level in ("source", "language"))
-    known = ~languages.isin(["am", "km"]) & ~sources.isin(["am", "km"]) & (sources != languages)
+    _, far, near = _pairs_of_languages()
+    near = near.drop(index=["am", "km"], level="source")
     unit = "pairs of languages"
-    near = _wins(table[known], "MAD-X", "XLM-R", unit)[2]
-    far = _wins(
-        table[languages.isin(["am", "km"]) & ~sources.isin(["am", "km"])], "MAD-X, new vocabulary", "XLM-R", unit
-    )[2]
+    near_wins = _wins(near, "MAD-X", "XLM-R", unit)[2]
+    far_wins = _wins(far, "MAD-X, target vocabulary", "XLM-R", unit)[2]
     return (
-        f"in NER of our study adapters are above fine-tuning of the whole model in {near} in scripts that the model "
-        f"knows, and with a new vocabulary, towards unknown scripts, in {far}"
+        f"in NER of our study adapters are above fine-tuning of the whole model in {near_wins} in scripts that the "
+        f"model knows, and with a new vocabulary, towards unknown scripts, in {far_wins}"
     )
 
 
@@ -277,9 +283,7 @@ def distilled() -> str:
 
 @cache
 def _losses(what: str) -> pd.DataFrame:  # rows: methods; columns: languages
-    rows = rows_of(STUDY).query("chapter == 'compare' and scale == 'mini' and what == 'start' and metric == 'loss'")
-    if what == "end":
-        rows = rows_of(STUDY).query("chapter == 'compare' and scale == 'mini' and what == 'way' and metric == 'end'")
+    rows = _mini("compare", "end", "way") if what == "end" else _mini("compare", "loss", "start")
     return rows.groupby(["method", "language"]).value.mean().unstack()
 
 

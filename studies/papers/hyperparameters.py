@@ -54,7 +54,7 @@ _PRINTED_MODELS = {
     MODELS[name]: printed
     for name, printed in {"XLM-R": "XLM-R base", "mBERT": "mBERT", "RoBERTa": "RoBERTa base", "GPT-2": "GPT-2"}.items()
 }
-_WIDTH = 768  # of the papers' models
+_WIDTHS = {"paper": 768, "mini": RECIPES["mini-xlmr"].dim}  # of the models
 
 Values = dict[tuple[str, str, str], object]  # by setup, stage and name
 
@@ -143,12 +143,12 @@ def _mad_x(scale: str) -> Values:
     from vocab_lit.models.madx import LANGUAGE, TASK
 
     seeds = int(scale_parameters("mad-x", scale, seeds=0)["seeds"])
-    asked = mad_x_tables(scale, ["en"], ["MAD-X"], seeds, "en", ["en"])["questions"]
+    asked, width = mad_x_tables(scale, ["en"], ["MAD-X"], seeds, "en", ["en"])["questions"], _WIDTHS[scale]
     return {
         ("", "qa", "seeds"): len(asked["seeds"]),
-        ("", "adapters", "dimension of the language adapter"): _WIDTH // LANGUAGE.reduction,
-        ("", "adapters", "dimension of the invertible adapter, each half"): _WIDTH // 2 // LANGUAGE.invertible,
-        ("", "adapters", "dimension of the task adapter"): _WIDTH // TASK.reduction,
+        ("", "adapters", "dimension of the language adapter"): width // LANGUAGE.reduction,
+        ("", "adapters", "dimension of the invertible adapter, each half"): width // 2 // LANGUAGE.invertible,
+        ("", "adapters", "dimension of the task adapter"): width // TASK.reduction,
         ("", "adapters", "activation"): LANGUAGE.activation,
     }
 
@@ -160,12 +160,10 @@ def _unks_everywhere(scale: str) -> Values:
 
     usual = UNKS["MF10-KMEANS-LEX"].text
     small = torch.arange(6.0).reshape(3, 2)  # whose factorisation takes no time
-    steps = {way: factorize(small, Factoring(2, way, components=1)).facts["steps"] for way in ("kmeans", "neural")}
     return {
-        ("", "factorisation", "components"): usual.factoring.size(_WIDTH),
+        ("", "factorisation", "components"): usual.factoring.size(_WIDTHS[scale]),
         ("", "factorisation", "clusters"): usual.factoring.clusters,
-        ("", "factorisation", "steps of Semi-NMF"): steps["kmeans"],
-        ("neural", "factorisation", "steps"): steps["neural"],
+        ("", "factorisation", "steps of Semi-NMF"): factorize(small, Factoring(components=1)).facts["steps"],
         ("", "adapters", "activation"): usual.adapter.activation,
         ("", "adapters", "layers left out"): {(-1,): "last"}.get(usual.adapter.leave_out),
     }

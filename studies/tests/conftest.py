@@ -18,14 +18,7 @@ from matplotlib.colors import to_rgb
 import studies.figures.labels as plots
 from studies.data.parsing import read_trees
 from studies.figures.labels import SANS
-from studies.papers.claims import (
-    RECORDS,
-    differences,
-    judge,
-    load_claims,
-    record_rows,
-    verdicts,
-)
+from studies.papers.claims import RECORDS, differences, judge, load_claims, record_rows, verdicts
 from studies.papers.experiment import FOCUS_METHODS, Target, Targets
 from studies.papers.setups import get_setup
 
@@ -33,9 +26,7 @@ from studies.papers.setups import get_setup
 @pytest.fixture(scope="session")
 def workplace():
     place = Path(tempfile.mkdtemp())
-    return SimpleNamespace(
-        place=place,
-    )
+    return SimpleNamespace(place=place)
 
 
 @pytest.fixture(scope="session")
@@ -43,9 +34,7 @@ def mini_setup(workplace):
     place = workplace.place
     mini = get_setup("mini", "sw", limit=2600)
     (place / "text.txt").write_text("\n".join(mini.train[:1500]), encoding="utf-8")
-    return SimpleNamespace(
-        mini=mini,
-    )
+    return SimpleNamespace(mini=mini)
 
 
 @pytest.fixture(scope="session")
@@ -53,11 +42,7 @@ def swahili():
     targets = Targets("mini", steps=4, limit=1500)
     sw = targets("sw")
     losses = {m: round(sw.loss(sw.transplant(m).model), 2) for m in ("random", "focus")}
-    return SimpleNamespace(
-        losses=losses,
-        sw=sw,
-        targets=targets,
-    )
+    return SimpleNamespace(losses=losses, sw=sw, targets=targets)
 
 
 @pytest.fixture(scope="module")
@@ -78,10 +63,7 @@ def focus_tables():
         )
     )
     followed = {name: pd.DataFrame(bilingual.follow(way, tasks=("ner",))) for name, way in FOCUS_METHODS.items()}
-    return SimpleNamespace(
-        bilingual=bilingual,
-        followed=followed,
-    )
+    return SimpleNamespace(bilingual=bilingual, followed=followed)
 
 
 @pytest.fixture(scope="module")
@@ -95,11 +77,7 @@ def two_languages():
 
     scored = pd.DataFrame(Target(replace(both.setup, splits=few_examples)).scores("script-posn-ident", "full", seeds=1))
     scored.round(2)
-    return SimpleNamespace(
-        both=both,
-        default_size=default_size,
-        scored=scored,
-    )
+    return SimpleNamespace(both=both, default_size=default_size, scored=scored)
 
 
 @pytest.fixture(scope="module")
@@ -142,22 +120,13 @@ def local_hub(workplace, mini_setup):
             "": paper.setup.splits("ner", "sw"),
             "masakhaner2": get_setup("paper", "sw", ner="masakhaner2", limit=50).splits("ner", "sw"),
         }
-    return SimpleNamespace(
-        hub=hub,
-        moved=moved,
-        offline=offline,
-        paper=paper,
-        shard=shard,
-        splits=splits,
-    )
+    return SimpleNamespace(hub=hub, moved=moved, offline=offline, paper=paper, shard=shard, splits=splits)
 
 
 @pytest.fixture(scope="module")
 def all_claims():
     claims = load_claims()
-    return SimpleNamespace(
-        claims=claims,
-    )
+    return SimpleNamespace(claims=claims)
 
 
 @pytest.fixture(scope="module")
@@ -181,9 +150,7 @@ def toy_records():
         ]
     )
     record_rows(toy)[["chapter", "what", "language", "method", "seed", "step", "stage", "scale", "value"]].head(4)
-    return SimpleNamespace(
-        toy=toy,
-    )
+    return SimpleNamespace(toy=toy)
 
 
 @pytest.fixture(scope="module")
@@ -193,9 +160,7 @@ def start_claim(toy_records):
     differences(record_rows(toy), start).droplevel(
         [c for c in RECORDS if c not in ("language", "method") and c != "method"]
     )
-    return SimpleNamespace(
-        start=start,
-    )
+    return SimpleNamespace(start=start)
 
 
 @pytest.fixture(scope="module")
@@ -221,19 +186,14 @@ def plain_claims():
 
     plain = dict(table=1, better="A", than="B")
     judge(table_of(A=[1, 2, 3, 4, 5, 6], B=[0] * 6), plain)
-    return SimpleNamespace(
-        plain=plain,
-        table_of=table_of,
-    )
+    return SimpleNamespace(plain=plain, table_of=table_of)
 
 
 @pytest.fixture(scope="module")
 def paper_verdicts(all_claims):
     claims = all_claims.claims
     theirs = verdicts(claims)
-    return SimpleNamespace(
-        theirs=theirs,
-    )
+    return SimpleNamespace(theirs=theirs)
 
 
 @pytest.fixture(scope="session")

@@ -49,13 +49,7 @@ def small_model():
         )
     )
     small, one = Shape(2, 32, 48, 500), LaptConfig(steps=100, batch_size=16, length=32)
-    return SimpleNamespace(
-        one=one,
-        small=small,
-        text=text,
-        tiny=tiny,
-        tokenizer=tokenizer,
-    )
+    return SimpleNamespace(one=one, small=small, text=text, tiny=tiny, tokenizer=tokenizer)
 
 
 @pytest.fixture(scope="module")
@@ -70,17 +64,13 @@ def published_throughput():
         "nanoGPT, GPT-2 on A100": share(gpt2, 1024, 1023, 300e9 / (8 * 4 * 86_400), 312e12),
         "MosaicBERT's BERT-Base on A100": share(bert, 128, 19, 70_000 * 4096 * 128 / (8 * 11.5 * 3600), 312e12),
     }
-    return SimpleNamespace(
-        published_shares=published_shares,
-    )
+    return SimpleNamespace(published_shares=published_shares)
 
 
 @pytest.fixture(scope="module")
 def throughput():
     here = measure_throughput()
-    return SimpleNamespace(
-        here=here,
-    )
+    return SimpleNamespace(here=here)
 
 
 def test_operations_by_shape_are_those_that_torch_counts_in_every_mode_for_causal_models_and_with_adapters(small_model):

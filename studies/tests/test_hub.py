@@ -3,7 +3,6 @@ import json
 import lzma
 import tempfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from datasets import ClassLabel, Dataset, Features, Value
@@ -33,263 +32,180 @@ from vocab_lit.vectors.settings import read_dictionary
 
 
 @pytest.fixture(scope="module")
-def local_mirror():
-    mirror = Path(tempfile.mkdtemp())
-
-    def switch_off(patch, root=mirror):  # the mirror is there, and the Hub is not
-        patch.setenv("VOCAB_LIT_HUB", str(root))
-        for at in ("huggingface_hub.constants.HF_HUB_OFFLINE", "datasets.config.HF_HUB_OFFLINE"):
-            patch.setattr(at, True)
-
-    return SimpleNamespace(
-        mirror=mirror,
-        switch_off=switch_off,
-    )
+def mirror():
+    return Path(tempfile.mkdtemp())
 
 
-@pytest.fixture(scope="module")
-def layouts_of_shards(local_mirror):
-    mirror = local_mirror.mirror
-    layouts = {
-        "a/b": [
-            "sw/train-00000-of-00002.parquet",
-            "sw/train-00001-of-00002.parquet",
-            "sw/test-00000-of-00001.parquet",
-            "et/train-00000-of-00001.parquet",
-        ],
-        "a/c": ["data/sw/partial-train/0000.parquet", "data/sw/validation/0000.parquet"],
-        "a/d": ["sw.txt.xz", "et.txt.xz", "README.md"],
-    }
-    for name, files in layouts.items():
-        for f in files:
-            (mirror / name / f).parent.mkdir(parents=True, exist_ok=True)
-            (mirror / name / f).touch()
-    return SimpleNamespace(
-        layouts=layouts,
-    )
+def switch_off(patch, root):  # the mirror is there, and the Hub is not
+    patch.setenv("VOCAB_LIT_HUB", str(root))
+    for at in ("huggingface_hub.constants.HF_HUB_OFFLINE", "datasets.config.HF_HUB_OFFLINE"):
+        patch.setattr(at, True)
+
+
+@pytest.fixture
+def offline(mirror, monkeypatch):
+    switch_off(monkeypatch, mirror)
 
 
 @pytest.fixture(scope="module")
-def streamed_text(local_mirror):
-    mirror, switch_off = local_mirror.mirror, local_mirror.switch_off
-
-    def write_shard(at, rows, features=None):  # a Parquet shard as the Hub has them
+def write_shard(mirror):
+    def write(at, rows, features=None):  # a Parquet shard as the Hub has them
         (mirror / at).parent.mkdir(parents=True, exist_ok=True)
         Dataset.from_dict(rows, features).to_parquet(mirror / at)
 
-    for i in range(2):
-        write_shard(f"statmt/cc100/sw/train/000{i}.parquet", {"id": ["0", "1"], "text": [f"a{i}\n\n b{i} \n", "c\n"]})
-    with pytest.MonkeyPatch.context() as patch:
-        switch_off(patch)
-        streamed = list(hub_lines("cc100", "sw"))
-    return SimpleNamespace(
-        streamed=streamed,
-        write_shard=write_shard,
-    )
+    return write
 
 
-@pytest.fixture(scope="module")
-def names_of_hub(local_mirror, streamed_text):
-    switch_off = local_mirror.switch_off
-    write_shard = streamed_text.write_shard
-    tags = Features(tokens=Many(Value("string")), ner_tags=Many(ClassLabel(names=["O", "B-PER", "I-PER"])))
-    for split, n in (("train", 9), ("validation", 3), ("test", 4)):
-        write_shard(
-            f"unimelb-nlp/wikiann/et/{split}-00000-of-00001.parquet",
-            {"tokens": [["Ana", "on"]] * n, "ner_tags": [[1, 0]] * n},
-            tags,
-        )
-        write_shard(
-            f"masakhane/masakhaner2/swa/{split}/0000.parquet",
-            {"tokens": [["Asha", "yupo"]] * n, "ner_tags": [[1, 0]] * n},
-            tags,
-        )
-    with pytest.MonkeyPatch.context() as patch:
-        switch_off(patch)
-        names_et, names_sw = hub_splits("ner", "et", divide=False), hub_splits("ner", "sw", "masakhaner2")
-    return SimpleNamespace(
-        names_et=names_et,
-        names_sw=names_sw,
-        tags=tags,
-    )
+def sizes(splits):
+    return list(map(len, splits))
 
 
-def test_a_model_is_taken_from_a_folder_from_the_mirror_or_from_nowhere_with_advice(local_mirror):
-    mirror, switch_off = local_mirror.mirror, local_mirror.switch_off
-    (mirror / "FacebookAI" / "xlm-roberta-base").mkdir(parents=True)
-    with pytest.MonkeyPatch.context() as patch:
-        switch_off(patch)
-        assert hub_model("FacebookAI/xlm-roberta-base") == str(
-            mirror / "FacebookAI" / "xlm-roberta-base"
-        ) and hub_model(str(mirror)) == str(mirror)
-        assert (
-            where_is("FacebookAI/xlm-roberta-base") == "mirror"
-            and where_is(str(mirror)) == "folder"
-            and where_is("a/b") == where_is("a/b", True) == "nowhere: the Hub is switched off"
-        )
-        with pytest.raises(
-            FileNotFoundError,
-            match=rf"the model no-such/model is not there: looked for in the mirror {mirror}, .*`hf download "
-            rf"no-such/model --local-dir {mirror}/no-such/model`",
-        ):
-            hub_model("no-such/model")
-        for folder in ("/no/such/folder", "data/no/folder"):
-            with pytest.raises(FileNotFoundError, match=f"^{folder}: no such model folder$"):
-                hub_model(folder)
-            assert where_is(folder) == "missing"
-        patch.delenv("VOCAB_LIT_HUB")
-        with pytest.raises(
-            FileNotFoundError,
-            match=r"no mirror \(VOCAB_LIT_HUB is not set\).*--local-dir MIRROR/a/b`, and set VOCAB_LIT_HUB to MIRROR",
-        ):
-            hub_model("a/b")
-        patch.setenv("VOCAB_LIT_HUB", "/no/such/mirror")
-        with pytest.raises(FileNotFoundError, match="VOCAB_LIT_HUB=/no/such/mirror: no such folder; make it, or unset"):
-            hub_model("FacebookAI/xlm-roberta-base")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-        assert where_is("a/b") == "on the Hugging Face Hub, not looked up"
+def test_a_model_is_taken_from_a_folder_from_the_mirror_or_from_nowhere_with_advice(mirror, offline, monkeypatch):
+    xlmr = mirror / "FacebookAI" / "xlm-roberta-base"
+    xlmr.mkdir(parents=True)
+    assert hub_model("FacebookAI/xlm-roberta-base") == str(xlmr) and hub_model(str(mirror)) == str(mirror)
+    assert where_is("FacebookAI/xlm-roberta-base") == "mirror" and where_is(str(mirror)) == "folder"
+    assert where_is("a/b") == where_is("a/b", True) == "nowhere: the Hub is switched off"
+    command = f"`hf download no-such/model --local-dir {mirror}/no-such/model`"
+    told = f"the model no-such/model is not there: looked for in the mirror {mirror}, .*{command}"
+    with pytest.raises(FileNotFoundError, match=told):
+        hub_model("no-such/model")
+    for folder in ("/no/such/folder", "data/no/folder"):
+        with pytest.raises(FileNotFoundError, match=f"^{folder}: no such model folder$"):
+            hub_model(folder)
+        assert where_is(folder) == "missing"
+    monkeypatch.delenv("VOCAB_LIT_HUB")
+    told = r"no mirror \(VOCAB_LIT_HUB is not set\).*--local-dir MIRROR/a/b`, and set VOCAB_LIT_HUB to MIRROR"
+    with pytest.raises(FileNotFoundError, match=told):
+        hub_model("a/b")
+    monkeypatch.setenv("VOCAB_LIT_HUB", "/no/such/mirror")
+    with pytest.raises(FileNotFoundError, match="VOCAB_LIT_HUB=/no/such/mirror: no such folder; make it, or unset"):
+        hub_model("FacebookAI/xlm-roberta-base")
+    monkeypatch.delenv("VOCAB_LIT_HUB")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    assert where_is("a/b") == "on the Hugging Face Hub, not looked up"
 
 
-def test_the_files_of_a_part_are_found_in_every_layout(local_mirror, layouts_of_shards):
-    mirror = local_mirror.mirror
-    layouts = layouts_of_shards.layouts
+def test_the_files_of_a_part_are_found_in_every_layout(tmp_path):
+    two = ["sw/train-00000-of-00002.parquet", "sw/train-00001-of-00002.parquet", "sw/test-00000-of-00001.parquet"]
+    converted = ["data/sw/partial-train/0000.parquet", "data/sw/validation/0000.parquet"]
+    names = ["c4-sw.tfrecord-0.json.gz", "c4-sw-validation.tfrecord-0.json.gz", "c4-sv.tfrecord-0.json.gz"]
+    layouts = {
+        "a/b": [*two, "et/train-00000-of-00001.parquet"],
+        "a/c": converted,
+        "a/d": ["sw.txt.xz", "et.txt.xz", "README.md"],
+        "a/e": ["data/train-0.parquet", "data/test-0.parquet", "data/latest.parquet"],
+        "a/f": [f"multilingual/{name}" for name in names],
+    }
+    for name, files in layouts.items():
+        for f in files:
+            (tmp_path / name / f).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name / f).touch()
 
     def found(name, part, language="sw", **more):
-        return [
-            str(p.relative_to(mirror / name))
-            for p in shards(mirror / name, Source(name, "text", **more), language, part)
-        ]
+        files = shards(tmp_path / name, Source(name, "text", **more), language, part)
+        return [str(p.relative_to(tmp_path / name)) for p in files]
 
-    assert (
-        found("a/b", "train") == layouts["a/b"][:2]
-        and found("a/b", "test") == layouts["a/b"][2:3]
-        and found("a/b", "validation") == []
-        and found("a/b", "train", "fi") == []
-    )
-    assert (
-        found("a/c", "train") == layouts["a/c"][:1]
-        and found("a/c", "validation") == layouts["a/c"][1:]
-        and found("a/d", "train", "et") == ["et.txt.xz"]
-        and found("a/d", "test") == []
-    )
-    one = mirror / "a" / "e"
-    (one / "data").mkdir(parents=True)
-    for f in ("data/train-0.parquet", "data/test-0.parquet", "data/latest.parquet"):
-        (one / f).touch()
-    assert found("a/e", "test", config="plain_text") == ["data/test-0.parquet"] and found(
-        "a/e", "train", config="plain_text"
-    ) == ["data/train-0.parquet"]
-    (one / "multilingual").mkdir()
-    for f in ("c4-sw.tfrecord-0.json.gz", "c4-sw-validation.tfrecord-0.json.gz", "c4-sv.tfrecord-0.json.gz"):
-        (one / "multilingual" / f).touch()
-    c4 = SOURCES["mc4"]
-    assert [p.name for p in shards(one, c4, "sw", "train")] == ["c4-sw.tfrecord-0.json.gz"]
+    assert found("a/b", "train") == two[:2] and found("a/b", "test") == two[2:]
+    assert found("a/b", "validation") == found("a/b", "train", "fi") == []
+    assert found("a/c", "train") == converted[:1] and found("a/c", "validation") == converted[1:]
+    assert found("a/d", "train", "et") == ["et.txt.xz"] and found("a/d", "test") == []
+    assert found("a/e", "test", config="plain_text") == ["data/test-0.parquet"]
+    assert found("a/e", "train", config="plain_text") == ["data/train-0.parquet"]
+    assert [p.name for p in shards(tmp_path / "a/f", SOURCES["mc4"], "sw", "train")] == names[:1]
 
 
-def test_text_of_every_corpus_is_streamed_from_the_mirror_line_by_line(local_mirror, streamed_text):
-    mirror, switch_off = local_mirror.mirror, local_mirror.switch_off
-    streamed, write_shard = streamed_text.streamed, streamed_text.write_shard
-    assert streamed == ["a0", "b0", "c", "a1", "b1", "c"]
+def test_text_of_every_corpus_is_streamed_from_the_mirror_line_by_line(mirror, offline, write_shard):
+    for i in range(2):
+        write_shard(f"statmt/cc100/sw/train/000{i}.parquet", {"id": ["0", "1"], "text": [f"a{i}\n\n b{i} \n", "c\n"]})
     write_shard("HuggingFaceFW/fineweb-2/data/swh_Latn/train/000_00000.parquet", {"text": ["fineweb"], "id": ["x"]})
-    write_shard(
-        "wikimedia/wikipedia/20231101.sw/train-00000-of-00001.parquet", {"text": ["Mto\n\nMaji"], "title": ["Mto"]}
-    )
+    article = {"text": ["Mto\n\nMaji"], "title": ["Mto"]}
+    write_shard("wikimedia/wikipedia/20231101.sw/train-00000-of-00001.parquet", article)
+    (mirror / "allenai/c4/multilingual").mkdir(parents=True)
     for name in ("c4-sw.tfrecord-00000-of-00001", "c4-sw-validation.tfrecord-00000-of-00001"):
-        (mirror / "allenai/c4/multilingual").mkdir(parents=True, exist_ok=True)
         with gzip.open(mirror / f"allenai/c4/multilingual/{name}.json.gz", "wt") as f:
             f.write(json.dumps({"text": name.split(".")[0], "url": "u"}) + "\n")
     (mirror / "statmt/cc100/am.txt.xz").write_bytes(lzma.compress("ሀ\n\nለ\n".encode()))
-    with pytest.MonkeyPatch.context() as patch:
-        switch_off(patch)
-        assert list(hub_lines("cc100", "sw", 2)) == ["a0", "b0"] and list(hub_lines("cc100", "am")) == ["ሀ", "ለ"]
-        assert list(hub_lines("fineweb-2", "sw")) == list(hub_lines("fineweb-2", "swh_Latn")) == ["fineweb"]
-        assert list(hub_lines("wikipedia", "sw")) == ["Mto", "Maji"] and list(hub_lines("mc4", "sw")) == ["c4-sw"]
-        with pytest.raises(ValueError, match=r"statmt/cc100 has no train files of wo \(configuration wo\)"):
-            next(hub_lines("cc100", "wo"))
-        with pytest.raises(
-            ValueError,
-            match="the data set oscar-corpus/OSCAR-2301 does not load for sw .*looked for in the mirror .*--repo-type "
+    assert list(hub_lines("cc100", "sw")) == ["a0", "b0", "c", "a1", "b1", "c"]
+    assert list(hub_lines("cc100", "sw", 2)) == ["a0", "b0"] and list(hub_lines("cc100", "am")) == ["ሀ", "ለ"]
+    assert list(hub_lines("fineweb-2", "sw")) == list(hub_lines("fineweb-2", "swh_Latn")) == ["fineweb"]
+    assert list(hub_lines("wikipedia", "sw")) == ["Mto", "Maji"] and list(hub_lines("mc4", "sw")) == ["c4-sw"]
+    write_shard("statmt/cc100/et/train/0000.parquet", {"text": ["a"] * 50})
+    shard = mirror / "statmt/cc100/et/train/0000.parquet"
+    shard.write_bytes(shard.read_bytes()[:-9])
+    for corpus, language, told in (
+        ("cc100", "wo", r"statmt/cc100 has no train files of wo \(configuration wo\)"),
+        (
+            "oscar",
+            "sw",
+            "the data set oscar-corpus/OSCAR-2301 does not load for sw .*looked for in the mirror .*--repo-type "
             "dataset --include 'sw_meta/\\*.jsonl.zst' --local-dir",
-        ):
-            next(hub_lines("oscar", "sw"))
-        with pytest.raises(
-            ValueError,
-            match="no corpus 'wikiann'; choose from cc100, fineweb-2, mc4, oscar, oscar-filtered",
-        ):
-            next(hub_lines("wikiann", "sw"))
-        write_shard("statmt/cc100/et/train/0000.parquet", {"text": ["a"] * 50})
-        shard = mirror / "statmt/cc100/et/train/0000.parquet"
-        shard.write_bytes(shard.read_bytes()[:-9])
-        with pytest.raises(
-            ValueError, match="et/train/0000.parquet is damaged .*copy it from the Hugging Face Hub again"
-        ):
-            next(hub_lines("cc100", "et"))
+        ),
+        ("wikiann", "sw", "no corpus 'wikiann'; choose from cc100, fineweb-2, mc4, oscar, oscar-filtered"),
+        ("cc100", "et", "et/train/0000.parquet is damaged .*copy it from the Hugging Face Hub again"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            next(hub_lines(corpus, language))
+
+
+def test_data_sets_are_asked_for_by_their_own_names_of_languages():
+    treebank = SOURCES["universal-dependencies"]
     for language in ("fr", "de", "zh"):  # WECHSEL's probes (Appendix A)
-        treebank = SOURCES["universal-dependencies"]
         assert treebank.of(treebank.config, language) == f"{language}_gsd"
-    assert _on_hub(SOURCES["cc100"], "sw", "train") == dict(
-        path="parquet", data_files={"train": "hf://datasets/statmt/cc100@refs%2Fconvert%2Fparquet/sw/*train/*.parquet"}
-    )
-    assert _on_hub(SOURCES["universal-dependencies"], "et", "test") == dict(
-        path="commul/universal_dependencies", name="et_edt", revision="2.17"
-    )
+    converted = "hf://datasets/statmt/cc100@refs%2Fconvert%2Fparquet/sw/*train/*.parquet"
+    assert _on_hub(SOURCES["cc100"], "sw", "train") == dict(path="parquet", data_files={"train": converted})
+    at = dict(path="commul/universal_dependencies", name="et_edt", revision="2.17")
+    assert _on_hub(treebank, "et", "test") == at
     assert SOURCES["fineweb-2"].codes["zh"] == "cmn_Hani" and SOURCES["fineweb-2"].codes["am"] == "amh_Ethi"
 
 
 def test_a_text_is_kept_once_read_as_a_sequence_cleaned_capped_and_mixed_and_another_mirror_is_another_text(
-    local_mirror, streamed_text
+    mirror, offline, write_shard, monkeypatch
 ):
-    switch_off, mirror = local_mirror.switch_off, local_mirror.mirror
-    write_shard = streamed_text.write_shard
-    sentences = [
-        f"Maji ya mto namba {'abcdefghij'[i % 10]}{'klmnopqrst'[i // 10 % 10]}{'uvwxyz'[i // 100 % 6]}"
-        for i in range(600)
-    ]
+    letters = ("abcdefghij"[i % 10] + "klmnopqrst"[i // 10 % 10] + "uvwxyz"[i // 100 % 6] for i in range(600))
+    sentences = [f"Maji ya mto namba {word}" for word in letters]
     write_shard("statmt/cc100/ga/train/0000.parquet", {"text": [*sentences, "x", sentences[0], "12 34 56 a"]})
-    write_shard(
-        "statmt/cc100/gl/train/0000.parquet", {"text": [line.replace("Maji", "Vai") for line in sentences[:50]]}
-    )
-    read = []
-    with pytest.MonkeyPatch.context() as patch:
-        switch_off(patch)
-        patch.setattr("datasets.config.HF_DATASETS_CACHE", mirror / "cache")
+    others = [line.replace("Maji", "Vai") for line in sentences[:50]]
+    write_shard("statmt/cc100/gl/train/0000.parquet", {"text": others})
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", mirror / "cache")
+    read, asked = [], []
 
-        def counted(*asked, real=hub_lines):
-            read.append(asked)
-            return real(*asked)
+    def counted(*asked, real=hub_lines):
+        read.append(asked)
+        return real(*asked)
 
-        patch.setitem(HubText.__iter__.__globals__, "hub_lines", counted)
-        whole = HubText("cc100", "ga")
-        train, aside = stored_text(whole, 20, seed=1)
-        assert len(aside) == 20 and not set(aside) & set(train) and {*aside, *train} == set(whole)
-        assert train[0] == list(train)[0] and train[:3] == list(train)[:3] and len(train) == len(list(train))
-        times = len(read)
-        again, _ = stored_text(whole, 20, seed=1)
-        assert (
-            list(again) == list(train) and again.name == train.name and len(read) == times + 1
-        )  # for what is held out
-        assert stored_text(whole, 20, seed=2)[0].name != train.name and train.beside("x").parent.is_dir()
-        assert list(HubText("cc100", "ga", cleaned=True)) == sentences  # neither a word alone, nor a copy, nor numbers
-        asked = []
+    monkeypatch.setitem(HubText.__iter__.__globals__, "hub_lines", counted)
+    whole = HubText("cc100", "ga")
+    train, aside = stored_text(whole, 20, seed=1)
+    assert len(aside) == 20 and not set(aside) & set(train) and {*aside, *train} == set(whole)
+    assert train[0] == list(train)[0] and train[:3] == list(train)[:3] and len(train) == len(list(train))
+    times = len(read)
+    again, _ = stored_text(whole, 20, seed=1)
+    assert list(again) == list(train) and again.name == train.name
+    assert len(read) == times + 1  # for what is held out
+    assert stored_text(whole, 20, seed=2)[0].name != train.name and train.beside("x").parent.is_dir()
+    assert list(HubText("cc100", "ga", cleaned=True)) == sentences  # neither a word alone, nor a copy, nor numbers
+    with monkeypatch.context() as patch:
         patch.setitem(HubText.__iter__.__globals__, "clean", lambda lines, how: asked.append(how) or lines)
         list(HubText("cc100", "ga", cleaned=True, language_model="lid.bin"))
-        assert (asked[0].language_model, asked[0].without_languages, asked[0].confidence) == ("lid.bin", "en", 0.9)
-        assert list(HubText("cc100", "ga", limit=7)) == sentences[:7]
-        assert sum(len(line) for line in HubText("cc100", "ga", max_bytes=1000)) in range(950, 1001)
-        other, _ = stored_text(HubText("cc100", "gl"), 5)
-        both = stored_mix({"ga": train, "gl": other}, seed=3)
-        assert list(both) == list(mix({"ga": list(train), "gl": list(other)}, seed=3)) and len(both) == len(
-            train
-        ) + len(other)
-        times = len(read)
-        assert stored_mix({"ga": again, "gl": other}, seed=3).name == both.name and len(read) == times
-        assert len(stored_mix({"ga": train, "gl": other}, cap=300)) < 40
-        write_shard("statmt/cc100/ga/train/0000.parquet", {"text": sentences[:99]})
-        assert len(stored_text(whole, 2)[0]) == 97
-        write_shard("statmt/cc100/tn/train/0000.parquet", {"text": ["a"]})
-        with pytest.raises(ValueError, match="1 lines of tn leave none to evaluate on"):
-            stored_text(HubText("cc100", "tn"))
+    assert (asked[0].language_model, asked[0].without_languages, asked[0].confidence) == ("lid.bin", "en", 0.9)
+    assert list(HubText("cc100", "ga", limit=7)) == sentences[:7]
+    assert sum(len(line) for line in HubText("cc100", "ga", max_bytes=1000)) in range(950, 1001)
+    other, _ = stored_text(HubText("cc100", "gl"), 5)
+    both = stored_mix({"ga": train, "gl": other}, seed=3)
+    assert list(both) == list(mix({"ga": list(train), "gl": list(other)}, seed=3))
+    assert len(both) == len(train) + len(other)
+    times = len(read)
+    assert stored_mix({"ga": again, "gl": other}, seed=3).name == both.name and len(read) == times
+    assert len(stored_mix({"ga": train, "gl": other}, cap=300)) < 40
+    write_shard("statmt/cc100/ga/train/0000.parquet", {"text": sentences[:99]})
+    assert len(stored_text(whole, 2)[0]) == 97
+    write_shard("statmt/cc100/tn/train/0000.parquet", {"text": ["a"]})
+    with pytest.raises(ValueError, match="1 lines of tn leave none to evaluate on"):
+        stored_text(HubText("cc100", "tn"))
+
+
+def test_a_sample_takes_a_share_of_the_lines_of_a_large_text():
     large = [f"line {i:04d}" for i in range(5000)]  # of 9 bytes
     assert list(Sample(large)) == list(Sample(large, 50_000, 10)) == large and list(Sample(large, lines=3)) == large[:3]
     few = list(Sample(large, 10_000, 4_500))
@@ -297,206 +213,126 @@ def test_a_text_is_kept_once_read_as_a_sequence_cleaned_capped_and_mixed_and_ano
 
 
 def test_texts_with_oscar_s_quality_warnings_are_left_out_where_that_is_asked_and_earlier_releases_are_read(
-    local_mirror, streamed_text
+    mirror, offline, write_shard, monkeypatch
 ):
-    mirror, switch_off = local_mirror.mirror, local_mirror.switch_off
-    write_shard = streamed_text.write_shard
-    rows = [("nzuri", None), ("fupi", ["tiny"]), ("mbaya", ["noisy", "tiny"]), ("menyu", ["header"])]
-    rows = [dict(content=text, metadata=dict(quality_warnings=warnings)) for text, warnings in rows]
+    warned = {"nzuri": None, "fupi": ["tiny"], "mbaya": ["noisy", "tiny"], "menyu": ["header"]}
+    rows = [dict(content=text, metadata=dict(quality_warnings=warnings)) for text, warnings in warned.items()]
     (mirror / "oscar-corpus/OSCAR-2201/compressed/lb_meta").mkdir(parents=True)
     with gzip.open(mirror / "oscar-corpus/OSCAR-2201/compressed/lb_meta/lb_meta_part_1.jsonl.gz", "wt") as f:
         f.writelines(json.dumps(row) + "\n" for row in rows)
-    write_shard(
-        "oscar-corpus/oscar/unshuffled_deduplicated_de/partial-train/0000.parquet", {"text": ["gut"], "id": [1]}
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        switch_off(patch)
-        assert list(hub_lines("oscar-2201", "lb")) == ["nzuri", "fupi", "mbaya", "menyu"]
-        assert list(hub_lines("oscar-2019", "de")) == ["gut"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(hub_lines.__globals__, "load_part", lambda *a, **k: rows)
-        assert list(hub_lines("oscar-filtered", "lb")) == ["nzuri", "fupi"]
+    german = {"text": ["gut"], "id": [1]}
+    write_shard("oscar-corpus/oscar/unshuffled_deduplicated_de/partial-train/0000.parquet", german)
+    assert list(hub_lines("oscar-2201", "lb")) == list(warned) and list(hub_lines("oscar-2019", "de")) == ["gut"]
+    monkeypatch.setitem(hub_lines.__globals__, "load_part", lambda *a, **k: rows)
+    assert list(hub_lines("oscar-filtered", "lb")) == ["nzuri", "fupi"]
 
 
-def test_names_come_from_wikiann_with_either_division_and_from_masakhaner(local_mirror, streamed_text, names_of_hub):
-    switch_off = local_mirror.switch_off
-    write_shard = streamed_text.write_shard
-    names_et, names_sw, tags = names_of_hub.names_et, names_of_hub.names_sw, names_of_hub.tags
-    assert list(map(len, names_et)) == list(map(len, names_sw)) == [9, 3, 4] and names_sw[2][0] == Tagged(
-        ("Asha", "yupo"), ("B-PER", "O")
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        switch_off(patch)
-        with pytest.raises(ValueError, match="16 sentences are too few"):
-            hub_splits("ner", "et")
-        with pytest.raises(
-            ValueError,
-            match=r"`hf download masakhane/masakhaner --repo-type dataset --revision refs/convert/parquet --include "
-            r"'\*swa/\*' --local-dir",
-        ):
-            hub_splits("ner", "sw", "masakhaner")
-        with pytest.raises(ValueError, match="masakhane/masakhaner2 has no et; it has ha, ig"):
-            hub_splits("ner", "et", "masakhaner2")
-        with pytest.raises(
-            ValueError, match="no data set for ner 'xnli'; choose from wikiann, masakhaner, masakhaner2, germeval14"
-        ):
-            hub_splits("ner", "et", "xnli")
-        for split, n in (("train", 700), ("validation", 200), ("test", 300)):
-            write_shard(
-                f"unimelb-nlp/wikiann/hy/{split}-00000-of-00001.parquet",
-                {"tokens": [[f"{split}{i}"] for i in range(n)], "ner_tags": [[0]] * n},
-                tags,
-            )
-        divided = hub_splits("ner", "hy")
-        assert (
-            list(map(len, divided)) == [432, 256, 512]
-            and hub_splits("ner", "hy", test_only=True) == ([], [], divided[2])
-            and {s.words[0][:4] for s in divided[2]} == {"trai", "vali", "test"}
-        )
-        write_shard("unimelb-nlp/wikiann/fi/test-00000-of-00001.parquet", {"tokens": [["a"]], "ner_tags": [[1]]})
-        with pytest.raises(ValueError, match="ner_tags has numbers without names"):
-            hub_splits("ner", "fi", test_only=True, divide=False)
+def test_names_come_from_wikiann_with_either_division_and_from_masakhaner(offline, write_shard):
+    tags = Features(tokens=Many(Value("string")), ner_tags=Many(ClassLabel(names=["O", "B-PER", "I-PER"])))
+    for split, n in (("train", 9), ("validation", 3), ("test", 4)):
+        names = {"tokens": [["Asha", "yupo"]] * n, "ner_tags": [[1, 0]] * n}
+        write_shard(f"unimelb-nlp/wikiann/et/{split}-00000-of-00001.parquet", names, tags)
+        write_shard(f"masakhane/masakhaner2/swa/{split}/0000.parquet", names, tags)
+    for split, n in (("train", 700), ("validation", 200), ("test", 300)):
+        numbered = {"tokens": [[f"{split}{i}"] for i in range(n)], "ner_tags": [[0]] * n}
+        write_shard(f"unimelb-nlp/wikiann/hy/{split}-00000-of-00001.parquet", numbered, tags)
+    write_shard("unimelb-nlp/wikiann/fi/test-00000-of-00001.parquet", {"tokens": [["a"]], "ner_tags": [[1]]})
+    swahili = hub_splits("ner", "sw", "masakhaner2")
+    assert sizes(hub_splits("ner", "et", divide=False)) == sizes(swahili) == [9, 3, 4]
+    assert swahili[2][0] == Tagged(("Asha", "yupo"), ("B-PER", "O"))
+    divided = hub_splits("ner", "hy")
+    assert sizes(divided) == [432, 256, 512] and hub_splits("ner", "hy", test_only=True) == ([], [], divided[2])
+    assert {s.words[0][:4] for s in divided[2]} == {"trai", "vali", "test"}
+    command = r"`hf download masakhane/masakhaner --repo-type dataset --revision refs/convert/parquet --include "
+    for told, *asked in (
+        ("16 sentences are too few", "et"),
+        (command + r"'\*swa/\*' --local-dir", "sw", "masakhaner"),
+        ("masakhane/masakhaner2 has no et; it has ha, ig", "et", "masakhaner2"),
+        ("no data set for ner 'xnli'; choose from wikiann, masakhaner, masakhaner2, germeval14", "et", "xnli"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            hub_splits("ner", *asked)
+    with pytest.raises(ValueError, match="ner_tags has numbers without names"):
+        hub_splits("ner", "fi", test_only=True, divide=False)
 
 
-def test_classes_of_words_and_trees_come_from_a_treebank_with_and_without_a_development_part(
-    local_mirror, streamed_text
-):
-    switch_off = local_mirror.switch_off
-    write_shard = streamed_text.write_shard
-    rows = dict(
-        tokens=[["I", "don't", "do", "n't"]] * 320,
-        upos=[["PRON", "_", "AUX", "PART"]] * 320,
-        head=[["0", "_", "1", "2"]] * 320,
-        deprel=[["root", "_", "aux", "advmod"]] * 320,
-    )
+def test_classes_of_words_and_trees_come_from_a_treebank_with_and_without_a_development_part(offline, write_shard):
+    words = dict(tokens=["I", "don't", "do", "n't"], upos=["PRON", "_", "AUX", "PART"])
+    words |= dict(head=["0", "_", "1", "2"], deprel=["root", "_", "aux", "advmod"])
+    many, few = ({name: [row] * n for name, row in words.items()} for n in (320, 5))
     for split in ("train", "test"):
-        write_shard(f"commul/universal_dependencies/myv_jr/{split}-00000-of-00001.parquet", rows)
+        write_shard(f"commul/universal_dependencies/myv_jr/{split}-00000-of-00001.parquet", many)
     for split in ("train", "validation", "test"):
-        write_shard(
-            f"commul/universal_dependencies/wo_wtb/universal_dependencies-{split}.parquet",
-            {k: v[:5] for k, v in rows.items()},
-        )
-    with pytest.MonkeyPatch.context() as patch:
-        switch_off(patch)
-        found = hub_splits("pos", "myv")
-        assert list(map(len, found)) == [20, 300, 320] and found[0][0] == Tagged(
-            ("I", "do", "n't"), ("PRON", "AUX", "PART")
-        )
-        assert (
-            hub_splits("dp", "wo")[1] == [Parsed(("I", "do", "n't"), (0, 1, 2), ("root", "aux", "advmod"))] * 5
-            and hub_splits("dp", "wo", test_only=True)[0] == []
-        )
-        with pytest.raises(ValueError, match="commul/universal_dependencies has no sw; it has hy, eu"):
-            hub_splits("pos", "sw")
+        write_shard(f"commul/universal_dependencies/wo_wtb/universal_dependencies-{split}.parquet", few)
+    found = hub_splits("pos", "myv")
+    assert sizes(found) == [20, 300, 320] and found[0][0] == Tagged(("I", "do", "n't"), ("PRON", "AUX", "PART"))
+    assert hub_splits("dp", "wo")[1] == [Parsed(("I", "do", "n't"), (0, 1, 2), ("root", "aux", "advmod"))] * 5
+    assert hub_splits("dp", "wo", test_only=True)[0] == []
+    with pytest.raises(ValueError, match="commul/universal_dependencies has no sw; it has hy, eu"):
+        hub_splits("pos", "sw")
 
 
 def test_erzya_and_north_sámi_have_text_treebanks_and_names_by_the_codes_of_their_data_sets(
-    local_mirror, streamed_text
+    mirror, offline, write_shard
 ):
-    switch_off, mirror = local_mirror.switch_off, local_mirror.mirror
-    write_shard = streamed_text.write_shard
     rows = dict(tokens=[["a"]] * 400, upos=[["NOUN"]] * 400, head=[["0"]] * 400, deprel=[["root"]] * 400)
     for script, treebank, codes in (("myv_Cyrl", "myv_jr", ["myv"]), ("sme_Latn", "sme_giella", ["sme", "se"])):
         write_shard(f"HuggingFaceFW/fineweb-2/data/{script}/train/000_00000.parquet", {"text": [script]})
         write_shard(f"wikimedia/wikipedia/20231101.{codes[-1]}/train-00000-of-00001.parquet", {"text": [codes[-1]]})
         for split in ("train", "test"):
             write_shard(f"commul/universal_dependencies/{treebank}/{split}-00000-of-00001.parquet", rows)
-        with pytest.MonkeyPatch.context() as patch:
-            switch_off(patch)
-            for code in codes:
-                for corpus, text in (
-                    ("cc100", script),
-                    ("oscar", script),
-                    ("fineweb-2", script),
-                    ("wikipedia", codes[-1]),
-                ):
-                    assert list(hub_lines(corpus, code)) == [text]
-                assert has_task("pos", code) and list(map(len, hub_splits("pos", code))) == [100, 300, 400]
-                assert not has_task("ner", code) and has_task("ner", "et") and not has_task("ner", "et", "masakhaner2")
-                with pytest.raises(ValueError, match=f"unimelb-nlp/wikiann has no {codes[-1]}"):
-                    hub_splits("ner", code)
+        texts = dict.fromkeys(("cc100", "oscar", "fineweb-2"), script) | {"wikipedia": codes[-1]}
+        for code in codes:
+            assert {corpus: "".join(hub_lines(corpus, code)) for corpus in texts} == texts
+            assert has_task("pos", code) and sizes(hub_splits("pos", code)) == [100, 300, 400]
+            assert not has_task("ner", code) and has_task("ner", "et") and not has_task("ner", "et", "masakhaner2")
+            with pytest.raises(ValueError, match=f"unimelb-nlp/wikiann has no {codes[-1]}"):
+                hub_splits("ner", code)
     undivided = mirror / "unimelb-nlp/wikiann/wikiann-myv.bio"
     undivided.parent.mkdir(parents=True, exist_ok=True)
     undivided.write_text("".join(f"Саранск{i} B-LOC\nошось O\n\n" for i in range(1100)), encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        switch_off(patch)
-        assert has_task("ner", "myv") and list(map(len, hub_splits("ner", "myv"))) == [332, 256, 512]
-        assert [len(part) for part in hub_splits("ner", "myv", test_only=True)] == [0, 0, 512]
+    assert has_task("ner", "myv") and sizes(hub_splits("ner", "myv")) == [332, 256, 512]
+    assert sizes(hub_splits("ner", "myv", test_only=True)) == [0, 0, 512]
 
 
-def test_questions_and_pairs_come_from_every_set(local_mirror, streamed_text):
-    switch_off = local_mirror.switch_off
-    write_shard = streamed_text.write_shard
+def test_questions_and_pairs_come_from_every_set(offline, write_shard):
+    def write_questions(at, *ids):
+        row = dict(question="who?", context="Ana is here", answers={"text": ["Ana"], "answer_start": [0]})
+        write_shard(f"{at}.parquet", {"id": list(ids)} | {name: [value] * len(ids) for name, value in row.items()})
 
-    def asked(ids):
-        return {
-            "id": ids,
-            "question": ["who?"] * len(ids),
-            "context": ["Ana is here"] * len(ids),
-            "answers": [{"text": ["Ana"], "answer_start": [0]}] * len(ids),
-        }
-
-    for at, n in (
-        ("rajpurkar/squad/plain_text/train", 6),
-        ("rajpurkar/squad/plain_text/validation", 2),
-        ("google/xquad/xquad.en/validation", 3),
-        ("google/xquad/xquad.de/validation", 3),
-    ):
-        write_shard(f"{at}-00000-of-00001.parquet", asked([f"{i}" for i in range(n)]))
+    one = "-00000-of-00001"
+    write_questions(f"rajpurkar/squad/plain_text/train{one}", *"012345")
+    write_questions(f"rajpurkar/squad/plain_text/validation{one}", *"01")
+    for language in ("en", "de"):
+        write_questions(f"google/xquad/xquad.{language}/validation{one}", *"012")
     for split, n in (("train", 20), ("validation", 4)):
-        write_shard(
-            f"google-research-datasets/tydiqa/secondary_task/{split}-00000-of-00001.parquet",
-            asked([f"{language}-{i}" for language in ("swahili", "finnish") for i in range(n)]),
-        )
+        ids = [f"{language}-{i}" for language in ("swahili", "finnish") for i in range(n)]
+        write_questions(f"google-research-datasets/tydiqa/secondary_task/{split}{one}", *ids)
     for split in ("train", "test"):
-        write_shard(f"deepset/germanquad/plain_text/{split}/0000.parquet", asked([f"{i}" for i in range(10)]))
-    labels = Features(
-        premise=Value("string"),
-        hypothesis=Value("string"),
-        label=ClassLabel(names=["entailment", "neutral", "contradiction"]),
-    )
+        write_questions(f"deepset/germanquad/plain_text/{split}/0000", *(f"{i}" for i in range(4000)))
+    kinds = ClassLabel(names=["entailment", "neutral", "contradiction"])
+    labels = Features(premise=Value("string"), hypothesis=Value("string"), label=kinds)
     for split, n in (("train", 5), ("validation", 2), ("test", 3)):
-        write_shard(
-            f"facebook/xnli/sw/{split}-00000-of-00001.parquet",
-            {"premise": ["a"] * n, "hypothesis": ["b"] * n, "label": [-1] + [1] * (n - 1)},
-            labels,
-        )
-    with pytest.MonkeyPatch.context() as patch:
-        switch_off(patch)
-        assert list(map(len, hub_splits("qa", "en"))) == [6, 2, 3] and list(map(len, hub_splits("qa", "de"))) == [
-            0,
-            0,
-            3,
-        ]
-        train, dev, test = hub_splits("qa", "sw", "tydiqa")
-        assert (
-            (len(train) + len(dev), len(test)) == (20, 4)
-            and dev
-            and {q.id.split("-")[0] for q in train + dev + test} == {"swahili"}
-            and test[0].answers == (Answer("Ana", 0),)
-        )
-        assert (
-            list(map(len, hub_splits("qa", "de", "germanquad", test_only=True))) == [0, 0, 10]
-            and len(hub_splits("qa", "de", "germanquad")[0]) == 9
-        )
-        assert list(map(len, hub_splits("nli", "sw"))) == [4, 1, 2] and hub_splits("nli", "sw")[2][0] == Pair(
-            "a", "b", "neutral"
-        )
-        with pytest.raises(ValueError, match="google/xquad has no sw; it has ar, de"):
-            hub_splits("qa", "sw")
-        with pytest.raises(ValueError, match="tydiqa has no th"):
-            hub_splits("qa", "th", "tydiqa")
+        pairs = {"premise": ["a"] * n, "hypothesis": ["b"] * n, "label": [-1] + [1] * (n - 1)}
+        write_shard(f"facebook/xnli/sw/{split}{one}.parquet", pairs, labels)
+    assert sizes(hub_splits("qa", "en")) == [6, 2, 3] and sizes(hub_splits("qa", "de")) == [0, 0, 3]
+    train, dev, test = hub_splits("qa", "sw", "tydiqa")
+    assert sizes((train, dev, test)) == [18, 2, 4] and test[0].answers == (Answer("Ana", 0),)
+    assert {q.id.split("-")[0] for q in train + dev + test} == {"swahili"}
+    assert sizes(hub_splits("qa", "de", "germanquad", test_only=True)) == [0, 0, 4000]
+    assert sizes(hub_splits("qa", "de", "germanquad")) == [3600, 400, 4000]  # a tenth (FOCUS, Section 3.3)
+    assert sizes(hub_splits("nli", "sw")) == [4, 1, 2] and hub_splits("nli", "sw")[2][0] == Pair("a", "b", "neutral")
+    with pytest.raises(ValueError, match="google/xquad has no sw; it has ar, de"):
+        hub_splits("qa", "sw")
+    with pytest.raises(ValueError, match="tydiqa has no th"):
+        hub_splits("qa", "th", "tydiqa")
 
 
-def test_addresses_are_for_the_language_and_muse_s_files_are_read(local_mirror):
-    mirror = local_mirror.mirror
-    assert (
-        "MUSE" in str(word_files("de"))
-        and "MUSE" not in str(word_files("sw"))
-        and word_files("gd")["dictionary (WECHSEL's repository)"].endswith("/scottish%20gaelic.txt")
-    )
-    (mirror / "en-de.txt").write_text("water wasser\nriver\tfluss\n", encoding="utf-8")
-    assert read_dictionary(mirror / "en-de.txt") == [("water", "wasser"), ("river", "fluss")]
+def test_addresses_are_for_the_language_and_muse_s_files_are_read(tmp_path):
+    assert "MUSE" in str(word_files("de")) and "MUSE" not in str(word_files("sw"))
+    assert word_files("gd")["dictionary (WECHSEL's repository)"].endswith("/scottish%20gaelic.txt")
+    (tmp_path / "en-de.txt").write_text("water wasser\nriver\tfluss\n", encoding="utf-8")
+    assert read_dictionary(tmp_path / "en-de.txt") == [("water", "wasser"), ("river", "fluss")]
 
 
 def test_names_of_wikiann_are_split_into_disjoint_parts():

@@ -131,12 +131,7 @@ WIKIANN = ("share of training sentences", "development sentences at least", "tes
             lambda names: (names[:20], names[20:40], names[40:]),
             [("splits", f"{part}, WikiANN") for part in WIKIANN],
         ),
-        (
-            "embedding-structure",
-            "hyperparameters.HubText.cleaning",
-            CleanSettings(),
-            [("text", ENGLISH)],
-        ),
+        ("embedding-structure", "hyperparameters.HubText.cleaning", CleanSettings(), [("text", ENGLISH)]),
         ("mad-x", "hyperparameters.mad_x_tables", lambda *_: {"questions": dict(seeds=range(5))}, [("qa", "seeds")]),
         (
             "unks-everywhere",

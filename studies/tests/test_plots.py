@@ -90,9 +90,9 @@ GROWN = rows(
     seed=range(3),
     value=lambda line, t, s: {"sw": 25.0, "am": 12.0}[line] * (1 - np.exp(-t / 40)) + 20 + 2 * (s - 1),
 )
-EXPLAINED = pd.DataFrame(
-    dict(language=["fi", "uk", "am", "km", "sw"], value=[60.0, 45, 8, 5, 50]),
-).assign(unknown=[0.0, 2, 86, 79, 1], shared=[40.0, 30, 13, 19, 45])
+EXPLAINED = pd.DataFrame(dict(language=["fi", "uk", "am", "km", "sw"], value=[60.0, 45, 8, 5, 50])).assign(
+    unknown=[0.0, 2, 86, 79, 1], shared=[40.0, 30, 13, 19, 45]
+)
 SCRIPTS = {code: "new script" if code in ("am", "km") else "known script" for code in EXPLAINED.language}
 PRICES = rows(
     panel=("rows", "pairs"),

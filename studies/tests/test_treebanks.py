@@ -9,14 +9,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from studies.data.parsing import (
-    Parsed,
-    attachment,
-    best_tree,
-    fault,
-    read_trees,
-    stretches,
-)
+from studies.data.parsing import Parsed, attachment, best_tree, fault, read_trees, stretches
 
 
 def conllu(trees):
