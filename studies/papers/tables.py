@@ -295,7 +295,7 @@ class PaperTables:
         from IPython.display import Markdown
 
         exhibit = self.exhibits[name]
-        sides = self.sides(exhibit)
+        sides = {} if exhibit.kind == "presets" else self.sides(exhibit)
         only = f"**Scale paper only.** {exhibit.paper_only}" if exhibit.paper_only and "ours" not in sides else ""
         days = self.dates(exhibit)
         changed = f"Ours were recorded from {days}; the library has changed in between." if " " in days else ""
