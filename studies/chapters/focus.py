@@ -174,7 +174,8 @@ class FocusChapter(Lesson):
         words = f", {FOCUS_VOCABULARIES[way.vocabulary]} vocabulary" + ", two stages" * (way.mode == "two-stage")
         training = OnText(words, replace(config, mode=way.mode or "all"), **sizes.get(way.vocabulary, {}))
         # tasks after the first seed's training alone; what the paper does not train on the first task alone
-        tasks = () if seed else tuple(self.asked_tasks if way.printed else self.asked_tasks[:1])
+        of_first_seed = tuple(self.asked_tasks if way.printed else self.asked_tasks[:1])
+        tasks = () if seed else of_first_seed
         key = dict(
             what="curve", language=self.language, method=name, seed=seed, scale=self.scale, tasks=" ".join(tasks)
         )

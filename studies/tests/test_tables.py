@@ -136,6 +136,13 @@ def test_a_table_says_on_which_days_its_numbers_were_recorded(tables):
     assert tables["wechsel"].dates(tables["wechsel"].exhibits["Table 1"]) == ""
 
 
+def test_hyperparameters_are_shown_and_what_is_for_scale_paper_only_says_so(tables):
+    (presets,) = tables["wechsel"].show("Table 5")
+    assert list(presets) == ["paper", "scale paper", "scale mini"]
+    _, said = tables["unks-everywhere"].show("Table 5b")
+    assert said.data.startswith("**Scale paper only.**")
+
+
 def test_the_library_adds_as_many_weights_as_mad_x_prints():
     ours = adapter_parameters().set_index(["method", "metric"]).value
     printed = published("mad-x", 4).set_index(["method", "metric"]).value
