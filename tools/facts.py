@@ -13,7 +13,7 @@ import numpy as np
 from studies.advice.of_study import ner_scores, vocabulary_pays
 from studies.advice.of_ways import ADAPTED  # the module registers more
 from studies.records.summaries import ADVICE, CHAPTER, FIELD, SPEEDRUN, STUDY, lead_left, rows_of
-from studies.trials.retained_words import TABLE
+from studies.trials.retained_words import RECORD as WORDS_RECORD
 from vocab_lit.runs.measure import Measure, read_measures
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.markup import markdown_cell, markdown_table
@@ -408,10 +408,10 @@ def adapt_cells() -> str:
     return markdown_table(heads, [_adapted(runs) for _, runs in groups])
 
 
-@_fact(TABLE.name)
+@_fact(WORDS_RECORD.file)
 def retained_words() -> str:
     "What frequent words of a retained language cost and save when a vocabulary is trimmed."
-    rows = rows_of(TABLE.name)
+    rows = rows_of(WORDS_RECORD.file)
     rows = rows.assign(rise=(rows.after / rows.before - 1).map("{:+.1%}".format))
     names = {"phrases.txt": "phrases", "GlobalVoices.en-sw.en": "450 KB of news"}
     shown = []

@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 
 from studies.papers.printed import RECORDS, _text, having, published, record_rows
-from studies.papers.store import CellStore
+from studies.papers.store import CellStore, beside_book
 from vocab_lit.runs.grid import fingerprint
 from vocab_lit.text.corpus import data_path
 
@@ -162,7 +162,7 @@ def read_records(
     "The records of all chapters and scales that the present library has made."
     import pandas as pd
 
-    folders = [f for f in sorted(Path(folder).glob("*")) if f.is_dir()]
+    folders = [f for f in sorted(beside_book(folder).glob("*")) if f.is_dir()]
     frames = [CellStore(f).frame().assign(chapter=f.name) for f in folders]
     frames = [frame for frame in frames if len(frame)] or [pd.DataFrame(columns=["value", "step", "library"])]
     found = pd.concat(frames, ignore_index=True)

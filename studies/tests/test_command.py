@@ -80,4 +80,4 @@ def test_claims_are_checked_on_the_papers_numbers_and_on_records(place):
 
 def test_the_recorded_study_and_the_bundled_models_know_what_they_can_make():
     assert "the study has no chapter 'fokus'; choose from " in run("records", "fokus", code=1)
-    assert "mini-mbert" in run("model", "--help")
+    assert "no model 'mini'; choose from mini-xlmr" in run("model", "--model", "mini", code=1)

@@ -41,7 +41,7 @@ TEXTS = {"jonah.txt": "Chichewa", "english-unseen.txt": "English"}
 
 
 def load_record(
-    path: str = "",  # as `python -m studies.trials.real_chapter` writes it; "": the one of the repository
+    path: str = "",  # as `python -m studies trial real-chapter` writes it; "": the one of the repository
 ) -> dict:
     "The record of the chapter's commands."
     with open(path or data_path("real-trial", RECORD), encoding="utf-8") as file:

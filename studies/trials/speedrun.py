@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import logging
 import math
@@ -23,6 +22,7 @@ import torch
 from transformers import TrainerCallback
 
 import vocab_lit
+from studies.records.record import Record
 from vocab_lit.models.device import find_device
 from vocab_lit.models.source import Source
 from vocab_lit.runs.folder import made_once, write_lines
@@ -33,7 +33,7 @@ from vocab_lit.study.study import cell_fingerprint, check_study, study_digests
 from vocab_lit.study.study_file import GridCell, Study, Way, read_study, way_parts
 from vocab_lit.tasks.evaluate import errors_only
 from vocab_lit.text.corpus import Amount, Lines, data_path, read_lines, sample_lines, write_json
-from vocab_lit.text.files import alone, check_file_name, check_output, one_at_a_time
+from vocab_lit.text.files import alone, check_file_name, check_output
 from vocab_lit.text.settings import SettingError, read_yaml, wrong
 from vocab_lit.tokens.vocab import fit
 from vocab_lit.training.settings import KeepSettings
@@ -468,27 +468,14 @@ def _record(run: _Run) -> dict[str, str]:
     )
 
 
+TABLE = Record("speedrun.csv", RECORD, RECORD)
+
+
 def check_records(path: Path) -> None:
-    "`ValueError` where a file is there that has other columns than records have."
-    if path.is_file():
-        with open(path, encoding="utf-8", newline="") as file:
-            columns = next(csv.reader(file), [])
-        if columns != list(RECORD):
-            raise ValueError(f"{path} is no file of records: its columns are {', '.join(columns)}; give another file")
-
-
-def _add_record(record: dict[str, str], path: Path) -> None:
-    "Write a record behind the others, unless it is among them."
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with one_at_a_time(path):
-        is_new = not path.exists()
-        if not is_new and record in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
-            return
-        with open(path, "a", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, RECORD, lineterminator="\n")
-            if is_new:
-                writer.writeheader()
-            writer.writerow(record)
+    "Raise `ValueError` if a file has other columns than records have."
+    columns = list(next(iter(TABLE.rows(path)), RECORD))
+    if columns[: len(RECORD)] != list(RECORD):
+        raise ValueError(f"{path} is no file of records: its columns are {', '.join(columns)}; give another file")
 
 
 def _begin(run: _Run) -> None:
@@ -526,5 +513,5 @@ def run_speedrun(
                 make(run)
         if "record" not in run.note:
             run.write(record=_record(run))
-        _add_record(run.note["record"], records)
+        TABLE.write([run.note["record"]], records)
     return run.note["record"]
