@@ -10,6 +10,7 @@ import json
 import re
 import shutil
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from tools.appendix import TAG as APPENDIX
@@ -102,7 +103,7 @@ def _field(name: str, value: object, choices: list[str]) -> str:
     return f"{name} = {written}  # @param {listed}"
 
 
-def _parameter_forms(nb: dict, languages: list[str], given: dict[str, object]) -> list[dict]:
+def _parameter_forms(nb: dict, languages: list[str], given: Mapping[str, object]) -> list[dict]:
     "The cell of parameters as a form, and a second one of those that few readers change."
     cell, known = parameters(nb)
     if cell is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 from collections import defaultdict
 from pathlib import Path
@@ -122,5 +121,4 @@ def evidence() -> dict[str, dict[str, str]]:  # by verdict, decoder or tokens, a
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__).parse_args()
     write_json(evidence(), data_path() / EVIDENCE)

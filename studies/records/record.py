@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
 import vocab_lit
@@ -78,8 +80,8 @@ class Record:
         if not new:
             return
         stamp = dict(zip(STAMP, (time.strftime("%Y-%m-%d"), environment()["device"], vocab_lit.__version__)))
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with one_at_a_time(file):
+        lock = hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:16]
+        with one_at_a_time(Path(gettempdir(), lock)):  # a lock beside the table would be part of the bundled data
             groups = self._groups(self.rows(file))
             for identity, measured in self._groups(new).items():
                 old = groups.get(identity, [])

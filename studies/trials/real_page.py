@@ -6,19 +6,18 @@ import json
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from studies.figures.style import PALETTE, described, plt, use_style
+from studies.figures.style import INK, PALETTE, described, plt, use_style
 from studies.records.findings import what_we_see
 from studies.records.summaries import pass_numbers
 from studies.trials.real_chapter import ADDED, CHOSEN, PROMPTS, QUESTIONS, RECORD
 from vocab_lit.text.corpus import data_path
 
 if TYPE_CHECKING:
-    from IPython.display import HTML, Markdown
+    from IPython.display import Markdown
     from matplotlib.figure import Figure
 
 NAMES = {  # of the real trial
@@ -180,75 +179,29 @@ def _tokens(output: Sequence[str]) -> int:
     return next(int(line.split()[1].replace(",", "")) for line in output if line.split()[:1] == ["tokens"])
 
 
-_SLIDER = """<div class="slider">{drawing}
-<p hidden><label>tokens added <input type="range" min="0" max="{last}" value="{chosen}"></label></p>
-<output>{told}</output>
-<script>(() => {{
-const place = document.currentScript.parentElement, told = {all_told};
-const field = place.querySelector("input"), points = place.querySelectorAll("circle");
-const show = () => {{
-  place.querySelector("output").textContent = told[field.value];
-  points.forEach((point, i) => point.setAttribute("r", i == field.value ? 9 : 5));
-}};
-place.querySelector("p").hidden = false;
-field.addEventListener("input", show);
-show();
-}})();</script></div>"""
-
-
-def added_slider(record: Mapping) -> HTML:
-    "The curve of bits per byte against added tokens, with a slider that tells what each number of them does."
-    from IPython.display import HTML
-
-    points = added_points(record)
-    told = [_told(point) for point in points.to_dict("records")]
-    chosen = int(points.index[points.added == CHOSEN][0])
-    return HTML(
-        _SLIDER.format(
-            drawing=_curve(record, points, "; ".join(told)),
-            last=len(points) - 1,
-            chosen=chosen,
-            told=escape(told[chosen]),
-            all_told=json.dumps(told),
-        )
-    )
-
-
-def _told(point: Mapping) -> str:
-    trained = point["after training"]
-    after = f", {trained:.2f} after training" if trained == trained else ""  # nan where it was not trained
-    return (
-        f"{point['added']:,} tokens more: {point['bits per byte']:.2f} bits per byte at the start{after}; "
-        f"{point['tokens of Jonah']:,} tokens for Jonah; {point['MB']:.0f} MB"
-    )
-
-
-def _curve(record: Mapping, points: pd.DataFrame, alt: str) -> str:  # SVG
-    untouched = bits(record, "untouched")
-    low, high = points["after training"].min() - 0.05, points["bits per byte"].max() + 0.12
-
-    def place(i, value):
-        return 45 + 105 * i, 210 - 190 * (value - low) / (high - low)
-
-    at = [place(i, value) for i, value in enumerate(points["bits per byte"])]
-    line, level = " ".join(f"{x:.0f},{y:.0f}" for x, y in at), place(0, untouched)[1]
-    style = 'fill="none" stroke="currentColor" stroke-dasharray="2 4"'
-    marks = [
-        f'<path d="M20,{level:.0f} H390" {style}/>',
-        f'<text x="56" y="{level + 18:.0f}">as it comes: {untouched:.2f}</text>',
-        f'<polyline points="{line}" fill="none" stroke="#2a8fd8" stroke-width="2"/>',
-    ]
-    for i, value in points["after training"].dropna().items():
-        x, y = place(i, value)
-        marks.append(f'<path d="M{x:.0f},{at[i][1]:.0f} V{y:.0f}" {style}/>')
-        marks.append(f'<rect x="{x - 6:.0f}" y="{y - 6:.0f}" width="12" height="12" fill="#de8f05"/>')
-        marks.append(f'<text x="{x + 12:.0f}" y="{y + 5:.0f}">{value:.2f} trained</text>')
-    for (x, y), (added, value) in zip(at, points[["added", "bits per byte"]].itertuples(index=False)):
-        marks.append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="5" fill="#2a8fd8"/>')
-        marks.append(f'<text x="{x:.0f}" y="{y - 13:.0f}" text-anchor="middle">{value:.2f}</text>')
-        marks.append(f'<text x="{x:.0f}" y="236" text-anchor="middle">{added:,.0f}</text>')
-    head = 'viewBox="0 0 410 250" width="480" style="max-width: 100%" font-size="14" fill="currentColor"'
-    return f'<svg {head} role="img" aria-label="{escape(alt)}">{"".join(marks)}</svg>'
+def added_figure(record: Mapping) -> Figure:
+    "Plot bits per byte of Chichewa against added tokens, before and after training, with the tokens of Jonah and MB."
+    points, original = added_points(record), bits(record, "untouched")
+    use_style()
+    fig, ax = plt.subplots(figsize=(5.6, 3.2), layout="constrained")
+    ax.axhline(original, color=INK, linewidth=1, dashes=(2, 4), label=f"the original model: {original:.2f}")
+    parts = []
+    for column, label, colour, marker in (
+        ("bits per byte", "before training", PALETTE[0], "o"),
+        ("after training", "after training", PALETTE[1], "s"),
+    ):
+        values = points[column].dropna()
+        ax.plot(values.index, values, marker=marker, color=colour, label=label)
+        for at, value in values.items():
+            ax.annotate(f"{value:.2f}", (at, value), (0, 7), textcoords="offset points", ha="center")
+            parts.append(f"{points.added[at]:,} tokens more, {label}: {value:.2f}")
+    sizes = zip(points.added, points["tokens of Jonah"], points.MB)
+    names = [f"{added:,}\n{tokens:,}\n{mb:.0f} MB" for added, tokens, mb in sizes]
+    ax.set_xticks(points.index, names)
+    ax.margins(x=0.12, y=0.18)
+    ax.set(xlabel="tokens added; tokens of Jonah; file", ylabel="bits per byte")
+    ax.legend()
+    return described(fig, points, f"Bits per byte of Chichewa by tokens added. {'; '.join(parts)}.")
 
 
 def trim_points(record: Mapping) -> pd.DataFrame:

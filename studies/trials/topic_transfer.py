@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import torch
 from torch import nn
@@ -47,8 +47,7 @@ ON_TEXT = LaptConfig(steps=TEXT_STEPS, batch_size=2 * BATCH, length=LONGEST, lea
 WHOLE_RATE = 1e-4  # of LAPT, which trains all weights
 
 
-@dataclass(frozen=True)
-class Topics:
+class Topics(NamedTuple):
     "Sentences and the numbers of their topics."
 
     texts: list[str]
@@ -56,7 +55,7 @@ class Topics:
 
 
 def read_topics(folder: Path, language: str, split: str, most: int) -> Topics:
-    "The first sentences of a split of SIB-200; topics are numbered in alphabetical order."
+    "Read the first sentences of a split of SIB-200; topics are numbered in alphabetical order."
     texts, topics = real_topics.read_topics(folder / language / f"{split}.tsv")
     names = sorted(set(topics))
     return Topics(texts[:most], torch.tensor([names.index(topic) for topic in topics[:most]]))
@@ -206,21 +205,20 @@ class TopicTransfer:
         return cast("BertForMaskedLM", model)
 
     def adapter(self, language: str) -> Iterator[dict[str, Any]]:  # rows
-        "Train a language adapter where it is not there yet."
+        "Train a language adapter if it is not there yet."
         folder = self.work / language
         if folder.exists():
             return
-        masked = self._masked
-        madx = MadX(masked)
+        madx = MadX(self._masked)
         madx.add_language(language)
         with madx.learning(language):
-            losses = self._on_text(masked, [language])
+            losses = self._on_text(self._masked, [language])
         save_adapter(madx, "language", language, folder)
         madx.remove()
         yield from _loss_rows("MAD-X", language, losses)
 
     def lapt(self, language: str) -> Iterator[dict[str, Any]]:  # rows
-        "Train the whole model on a language's text where that is not done yet."
+        "Train the whole model on a language's text if that is not done yet."
         folder = self._lapted(language)
         if folder.exists():
             return
