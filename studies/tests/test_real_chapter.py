@@ -45,7 +45,7 @@ def test_the_shown_tokens_are_a_verse_of_the_text_in_both_vocabularies(record):
 def test_the_page_s_tables_and_figures_have_the_record_s_numbers_and_its_prose_has_none(record):
     ways = page.way_rows(record).set_index("model")["bits per byte, Chichewa"]
     for title, side in {
-        "as it comes": "untouched",
+        "original": "untouched",
         "trimmed and trained": "trained without new tokens",
         "trimmed, extended and trained": "trained",
     }.items():
