@@ -1,18 +1,35 @@
-"""The workshop's command line: `python -m studies --help`."""
+"""The command line of the development code: `python -m studies --help`."""
 
 import json
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 import studies.data.parsing  # noqa: F401  registers the task dp, before the keys of setup files are listed
 from vocab_lit.cli.console import Json, OneLine, SetupFile, print_json, show, show_facts
+from vocab_lit.text.errors import UserError
+
+
+class _UserErrors(TyperGroup):
+    "Commands in which a `ValueError` says what the user has to change."
+
+    def invoke(self, ctx: typer.Context) -> object:
+        "Run a command."
+        try:
+            return super().invoke(ctx)
+        except ValueError as e:
+            raise UserError(str(e)) from e
+
+
+class Studies(OneLine, _UserErrors):
+    "The commands of the studies, whose errors are one line."
+
 
 app = typer.Typer(
-    cls=OneLine,
+    cls=Studies,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -307,22 +324,8 @@ TRIALS = {
 } | {"vocabularies": "studies.trials.real_vocabularies"}
 
 
-class _Loaded(dict[str, TyperCommand]):
-    "The commands of modules by name, each loaded when it is asked for."
-
-    def __missing__(self, name: str) -> TyperCommand:
-        one = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-        one.command(name)(import_module(TRIALS[name]).main)
-        self[name] = cast(TyperCommand, typer.main.get_command(one))
-        return self[name]
-
-
 class Trials(TyperGroup):
-    "The trials, whose modules take seconds to load."
-
-    def __init__(self, *args: Any, **options: Any):
-        super().__init__(*args, **options)
-        self.commands = _Loaded()
+    "The trials, each loaded when it is asked for, since that takes seconds."
 
     def list_commands(self, ctx: typer.Context) -> list[str]:
         "Return the names of the trials."
@@ -330,7 +333,11 @@ class Trials(TyperGroup):
 
     def get_command(self, ctx: typer.Context, name: str) -> TyperCommand | None:
         "Load a trial; None if there is none of this name."
-        return self.commands[name] if name in TRIALS else None
+        if name not in TRIALS:
+            return None
+        one = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+        one.command(name)(import_module(TRIALS[name]).main)
+        return cast(TyperCommand, typer.main.get_command(one))
 
 
 app.add_typer(

@@ -36,7 +36,7 @@ WORDS, TOKENS, LENGTH = 8, 24, 4  # of a prompt; of what is written; of a draft
 PROMPTS = {"en": 50, "sw": 15}
 SIZES = (8_000, 32_000)  # of draft vocabularies
 IN_LLAMA_CPP = 12  # English prompts
-Text = tuple[list[int], list[int]]  # ids of a prompt, and of what was written behind it
+Text = tuple[list[int], list[int]]  # ids of a prompt, and of what was written after it
 
 
 def prompts(file: str | Path, n: int) -> list[str]:
@@ -70,7 +70,7 @@ def most_frequent(
 def greedy_texts(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, asked: Sequence[str], n: int
 ) -> list[Text]:
-    "What a model writes behind prompts, at most `n` tokens, the most probable one each time."
+    "Return a model's continuations of prompts, at most `n` tokens, greedily."
     ends: Any = model.generation_config.eos_token_id if model.generation_config else None
     ends, written = [] if ends is None else np.atleast_1d(ends).tolist(), []
     for prompt in asked:
@@ -126,9 +126,9 @@ def accepted(agreed: Sequence[np.ndarray], length: int) -> Accepted:
     for text in agreed:
         at = 0
         while at < len(text):
-            ahead = text[at : at + length]
-            run = len(ahead) if ahead.all() else int(ahead.argmin())
-            drafted, taken, passes = drafted + len(ahead), taken + run, passes + 1
+            draft = text[at : at + length]
+            run = len(draft) if draft.all() else int(draft.argmin())
+            drafted, taken, passes = drafted + len(draft), taken + run, passes + 1
             at += run + 1
     return Accepted(drafted, taken, passes, sum(map(len, agreed)))
 
@@ -229,7 +229,7 @@ draft.cpuparams.n_threads = draft.cpuparams_batch.n_threads = given["threads"]
 
 @dataclass
 class Written:
-    "What llama.cpp wrote behind prompts."
+    "What llama.cpp wrote after prompts."
 
     ids: list[list[int]] = field(default_factory=list)
     drafted: int = 0
@@ -238,7 +238,7 @@ class Written:
 
 
 def written_by_llama_cpp(large: str | Path, asked: Sequence[str], drafter: str | Path | None = None) -> Written:
-    "What a GGUF file writes behind prompts, with another one as its drafter; llama.cpp ignores one of other tokens."
+    "Return a GGUF file's continuations, with another one as drafter; llama.cpp ignores one with other tokens."
     told, more = Written(), _DRAFTING.format(file=str(drafter), length=LENGTH) if drafter else ""
     with Llama(large, more=more) as model:
         begun = sum(model.process.cpu_times()[:2])
@@ -249,7 +249,7 @@ def written_by_llama_cpp(large: str | Path, asked: Sequence[str], drafter: str |
             told.accepted += answer["timings"].get("draft_n_accepted", 0)
         told.of_cpu = sum(map(len, told.ids)) / max(
             sum(model.process.cpu_times()[:2]) - begun, 0.01
-        )  # it is told in ticks
+        )  # it is measured in ticks
     return told
 
 

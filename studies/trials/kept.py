@@ -34,7 +34,7 @@ MERGES = {  # what is made of the first of them afterwards
     "half source, half all weights": "--weights 0.5,0.5",
 }
 _COLOR = "(red|green|blue|yellow|orange|purple|black|white|pink|brown)"
-INSTRUCTIONS = {  # and what matches an answer that does as it is told
+INSTRUCTIONS = {  # and what matches an answer that obeys
     "What is the capital of France? Answer in one sentence.": "Paris",
     "How many days does a week have? Answer in one sentence.": "seven|7",
     "What color is the sky on a clear day? Answer in one word.": r"\bis blue\b|^Blue\W*$",

@@ -6,6 +6,7 @@ import json
 import logging
 import math
 import os
+import re
 import shutil
 import statistics
 import tempfile
@@ -116,11 +117,6 @@ class Speedrun:
         return f"{self.way.name}-{self.minutes:g}min{again}"
 
     @cached_property
-    def digest(self) -> str:  # 8 hexadecimal digits
-        "A hash of what the recipe says."
-        return facts_digest(self.way.facts)
-
-    @cached_property
     def fingerprint(self) -> str:  # 16 hexadecimal digits
         "A hash of the recipe, the model and the texts."
         return cell_fingerprint(self.study, self.cell, study_digests(self.study))
@@ -129,12 +125,6 @@ class Speedrun:
     def track_digest(self) -> str:  # 8 hexadecimal digits
         "A hash of the track's model and texts."
         return facts_digest([study_digests(self.study), self.study.measures])
-
-    @property
-    def given_steps(self) -> tuple[int, int]:  # done, planned; 0, 0: none are given
-        "The steps that are to be repeated."
-        done, _, planned = (self.steps or "0").partition("/")
-        return int(done), int(planned or done)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -158,11 +148,13 @@ def _check_track(study: Study) -> None:
         raise wrong(f"{at}: other", f"give sentences in {code} and in a language that the model is to keep")
 
 
-def _check_steps(steps: str) -> None:
-    done, slash, planned = steps.partition("/")
-    numbers = [done, planned] if slash else [done]
-    if steps and not (all(n.isdecimal() and int(n) for n in numbers) and int(done) <= int(numbers[-1])):
+def repeated_steps(steps: str) -> tuple[int, int]:  # done, planned; 0, 0: none are given
+    "Read the steps of a record; raise `SettingError` if they are none."
+    numbers = re.fullmatch(r"(\d+)(?:/(\d+))?", steps or "0")
+    done, planned = (int(n or numbers[1]) for n in numbers.groups()) if numbers else (1, 0)
+    if done > planned or (steps and not done):
         raise SettingError("steps", f" {steps}: give the steps of a record, such as 290 or 290/300")
+    return done, planned
 
 
 def read_recipe(recipe: Path) -> Way:
@@ -191,7 +183,7 @@ def open_speedrun(
     recipe = Path(recipe)
     if not 0 < minutes < math.inf:
         raise SettingError("minutes", f" {minutes}: give a number above 0")
-    _check_steps(steps)
+    repeated_steps(steps)
     study = read_study(track or data_path("speedrun", "track.yml"), data)
     way = read_recipe(recipe)
     study = replace(study, ways={way.name: way}, baseline=way.name)
@@ -224,7 +216,7 @@ class _Clock(TrainerCallback):
         score: Callable[[PreTrainedModel], float] | None = None,
         last: float = math.inf,  # step
         saved: Callable[[_Clock, int], None] = lambda clock, step: None,  # told of each checkpoint
-        notes: dict | None = None,  # of the checkpoint from which a run goes on: spent, curve
+        notes: dict | None = None,  # of the checkpoint from which a run resumes: spent, curve
     ):
         self.budget, self.after, self.score, self.last, self.saved = budget, after, score, last, saved
         self.notes, self.curve = notes or {}, []
@@ -299,7 +291,7 @@ class _Run:
 
     @property
     def start(self) -> Path:
-        "The model that training begins with."
+        "Return the model before training."
         return Path(self.note["start"]["folder"])
 
     @property
@@ -354,7 +346,7 @@ def _try(run: _Run) -> _Costs:
 def _plan(run: _Run) -> None:
     "How many steps the budget has; `ValueError` where it has none. Given steps need no plan."
     if run.asked.steps:
-        last, planned = run.asked.given_steps
+        last, planned = repeated_steps(run.asked.steps)
         run.write(planned=planned, last=last, reserve=0)
         return
     costs = _try(run)
@@ -368,7 +360,7 @@ def _plan(run: _Run) -> None:
 
 
 def _train(run: _Run) -> None:
-    "Train to the end of the budget, or go on from a checkpoint."
+    "Train to the end of the budget, or resume from a checkpoint."
     note, study = run.note, run.asked.study
     sentences = run.asked.judges()[run.asked.cell.language]
     some = sentences[:: max(1, len(sentences) // _ALONG)]
@@ -447,7 +439,7 @@ def _record(run: _Run) -> dict[str, str]:
     return dict(
         date=datetime.now(UTC).strftime("%Y-%m-%d"),
         recipe=asked.way.name,
-        hash=asked.digest,
+        hash=facts_digest(asked.way.facts),
         minutes=f"{asked.minutes:g}",
         score=f"{bits[language]:.4f}",
         before=f"{before[language]:.4f}",
@@ -497,7 +489,7 @@ def run_speedrun(
     out: str | Path,  # folder of many speedruns
     records: str | Path = "",  # CSV; empty: in the folder
 ) -> dict[str, str]:  # the record, by the columns of `RECORD`
-    "Run a recipe to the end of its budget and record its score; interrupted, it goes on where it was."
+    "Run a recipe to the end of its budget and record its score; an interrupted run resumes."
     run, records = _Run(asked, Path(out).absolute()), Path(records or Path(out, "speedrun.csv"))
     check_records(records)
     _begin(run)

@@ -29,7 +29,7 @@ class Step:
     makes: str = ""  # a file or folder
 
 
-Asked = Mapping[str, Mapping[str, Callable[[Path], dict]]]  # behind which step, what is asked of its folder, by name
+Asked = Mapping[str, Mapping[str, Callable[[Path], dict]]]  # by step: measurements that follow it, by name
 
 
 def size_mb(path: Path) -> float:

@@ -40,7 +40,7 @@ RATES = {  # of training on topics, chosen before any result
     "full fine-tuning": 5e-5,
     "LoRA": 1e-3,
 }
-LEARNT, SCORED, UNSEEN = 400, 200, 60  # sentences: of topics in English, of a test, of text that judges adapters
+LEARNT, SCORED, UNSEEN = 400, 200, 60  # sentences for training, of the test set, and to validate adapters
 PAIRED = 100  # sentences, and their translations into English
 TASK_STEPS, TEXT_STEPS, BATCH, LONGEST = 50, 150, 8, 32
 ON_TEXT = LaptConfig(steps=TEXT_STEPS, batch_size=2 * BATCH, length=LONGEST, learning_rate=1e-3, eval_every=TEXT_STEPS)
@@ -233,7 +233,7 @@ class TopicTransfer:
 
     @cached_property
     def _frozen(self) -> torch.Tensor:
-        "The vectors of the sentences that are learnt from, by the model as it comes."
+        "Return the original model's vectors of the training sentences."
         return Classifier(self.body(), self.tokenizer).all_vectors(self.read(self.languages[0], "train").texts)
 
     def _made(self, method: str, seed: int) -> Classifier:
