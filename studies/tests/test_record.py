@@ -97,3 +97,18 @@ def test_every_trial_has_help_with_an_example():
         assert one.exit_code == 0 and f"python -m studies trial {name} " in one.output, name
     unknown = CliRunner().invoke(app, ["trial", "strats"])
     assert unknown.exit_code == 2 and "strats" in unknown.stderr
+
+
+def test_a_write_that_fails_leaves_the_table_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "some.csv"
+    TABLE.write([dict(model="a", seed=0, loss=1)], path)
+    before = path.read_bytes()
+
+    def full(part, content):
+        part.touch()
+        raise OSError("no space left")
+
+    monkeypatch.setattr(type(path), "write_bytes", full)
+    with pytest.raises(OSError, match="no space"):
+        TABLE.write([dict(model="a", seed=1, loss=2)], path)
+    assert path.read_bytes() == before
