@@ -104,8 +104,8 @@ def _duel(differences: Mapping[str, float]) -> Duel:
     "Sort cases by the difference of two numbers."
     sides: dict[str, list[str]] = {side: [] for side in Duel._fields}
     for case, difference in differences.items():
-        side = "level" if abs(difference) < LEVEL else "lower" if difference < 0 else "higher"
-        sides[side].append(case)
+        side = "lower" if difference < 0 else "higher"
+        sides["level" if abs(difference) < LEVEL else side].append(case)
     return Duel(**sides)
 
 

@@ -28,12 +28,13 @@ def row_of(
     "Return the row of the table that a report makes."
     request, measures = report["asked"], read_measures(report)
     retained = [measure for key, measure in measures.items() if key.startswith("kept-")]
+    words = "words" if request.get("keep") else "nothing"
     row: dict[str, object] = dict(
         source=source,
         language=language,
         minutes=f"{report['minutes']['budget']:g}",
         asked=request.get("candidates", "all"),
-        keep="text" if retained else "words" if request.get("keep") else "nothing",
+        keep="text" if retained else words,
         seed=request.get("seed", 0),
         raced=" ".join(c["candidate"] for c in report["candidates"]),
         winner=report["winner"],

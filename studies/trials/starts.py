@@ -215,7 +215,8 @@ def main(
         row = start(folder).measure(case["method"], unseen, packages)
         return row | dict(text=text.name, held_out=held_out.name)
 
-    table = TRAINED if trained else EXTENDED if extend else TABLE
+    untrained = EXTENDED if extend else TABLE
+    table = TRAINED if trained else untrained
     possible = [
         m for m in methods or METHODS if (two or not needs_two_languages(m)) and (packages or m not in PACKAGE_METHODS)
     ]
