@@ -32,7 +32,7 @@ test: .venv/installed ## check generated files, notebooks, lines and imports, th
 real: .venv/installed ## download pretrained models and texts (1 GB), hold what the library promises on them, and repeat the chapter on them (an hour)
 	$(PY) -m studies.models.real
 	$(PY) -m pytest --real -rs studies/tests/test_real.py $(ARGS)
-	$(PY) -m studies.trials.real_chapter _build/real --check
+	$(PY) -m studies trial real-chapter _build/real --check
 
 types: .venv/installed ## check the annotations (ARGS=FILE...: of these files)
 	.venv/bin/basedpyright $(ARGS)

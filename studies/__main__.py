@@ -1,16 +1,35 @@
-"""The workshop's command line: `python -m studies --help`."""
+"""The command line of the development code: `python -m studies --help`."""
 
 import json
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 import studies.data.parsing  # noqa: F401  registers the task dp, before the keys of setup files are listed
 from vocab_lit.cli.console import Json, OneLine, SetupFile, print_json, show, show_facts
+from vocab_lit.text.errors import UserError
+
+
+class _UserErrors(TyperGroup):
+    "Commands in which a `ValueError` says what the user has to change."
+
+    def invoke(self, ctx: typer.Context) -> object:
+        "Run a command."
+        try:
+            return super().invoke(ctx)
+        except ValueError as e:
+            raise UserError(str(e)) from e
+
+
+class Studies(OneLine, _UserErrors):
+    "The commands of the studies, whose errors are one line."
+
 
 app = typer.Typer(
-    cls=OneLine,
+    cls=Studies,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -168,7 +187,7 @@ def claims(
     if paper and paper not in papers:
         raise ValueError(f"no claims of {paper!r}; choose from {', '.join(papers)}")
     chosen = [claim for claim in known if paper in (None, claim.paper)]
-    rows = verdicts(chosen, with_starts(with_field(with_study(read_records(records)))), strict=False)
+    rows = verdicts(chosen, with_starts(with_field(with_study(read_records(records.absolute())))), strict=False)
     if as_json:
         print_json(json.loads(rows.drop(columns=["standardised", "agree"]).to_json(orient="records")))
         return
@@ -235,20 +254,6 @@ def refingerprint(
         raise ValueError("some samples are not as their records are, and nothing is written; --anew KIND replaces them")
 
 
-@app.command()
-def vocabularies(
-    tokenizers: Annotated[Path, typer.Argument(help="A folder with one for each tokenizer of the papers' models.")],
-    texts: Annotated[Path, typer.Argument(help="A folder with one for each language, with files of text.")],
-) -> None:
-    """Measure what the papers' own vocabularies decide without training, and write `data/vocabularies.csv`.
-
-    Example: `python -m studies vocabularies tokenizers texts`
-    """
-    from studies.trials.real_vocabularies import record
-
-    print("written:", record(tokenizers, texts))
-
-
 _SHOWN = ("recipe", "minutes", "score", "kept_before", "kept", "valid", "cpu_seconds", "steps", "tokens_per_word")
 
 
@@ -313,15 +318,77 @@ def share(
     print(f"{path} is whole; to send it, add it to data/field/contributed/ of the repository in a pull request")
 
 
-@app.command(context_settings=dict(ignore_unknown_options=True, allow_extra_args=True), add_help_option=False)
-def model(context: typer.Context) -> None:
-    """Train a bundled model again.
+TRIALS = {
+    name.replace("_", "-"): f"studies.trials.{name}"
+    for name in (
+        *("adapt_records", "drafts", "embedding_clusters", "kept", "real_chapter", "real_topics", "reinit_maps"),
+        *("retained_words", "starts", "topic_transfer", "trimmed_encoder"),
+    )
+} | {"vocabularies": "studies.trials.real_vocabularies"}
+
+
+class Trials(TyperGroup):
+    "The trials, each loaded when it is asked for, since that takes seconds."
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:
+        "Return the names of the trials."
+        return list(TRIALS)
+
+    def get_command(self, ctx: typer.Context, name: str) -> TyperCommand | None:
+        "Load a trial; None if there is none of this name."
+        if name not in TRIALS:
+            return None
+        one = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+        one.command(name)(import_module(TRIALS[name]).main)
+        return cast(TyperCommand, typer.main.get_command(one))
+
+
+app.add_typer(
+    typer.Typer(cls=Trials, no_args_is_help=True, rich_markup_mode="markdown"),
+    name="trial",
+    help="Measure real models and texts, and write the tables of `data`. A trial that is interrupted resumes.",
+)
+
+
+@app.command()
+def model(
+    name: Annotated[str, typer.Option("--model", help="One of those in data/models.")] = "mini-xlmr",
+    out: Annotated[str, typer.Option(help="Folder for the model.", show_default="its name")] = "",
+    text: Annotated[
+        str,
+        typer.Option(
+            help="Of field-xlmr: folder with CODE.train.txt and CODE.heldout.txt of each language; its "
+            "sources.md goes into the model card.",
+            show_default=False,
+        ),
+    ] = "",
+    treebanks: Annotated[
+        str,
+        typer.Option(
+            help="Measure zero-shot POS tagging of the trained model: folder with en.train.conllu, en.dev.conllu and "
+            "CODE.test.conllu of each language.",
+            show_default=False,
+        ),
+    ] = "",
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="Take field-xlmr's weights from the repository's history instead.")
+    ] = False,
+    steps: Annotated[int | None, typer.Option(help="Optimizer steps.", show_default="its recipe's")] = None,
+    frames: Annotated[int | None, typer.Option(help="Frames per locale.", show_default="its recipe's")] = None,
+    seed: Annotated[int | None, typer.Option(show_default="its recipe's")] = None,
+    micro_batch: Annotated[int, typer.Option(help="Blocks in a forward pass.", show_default="at most 32")] = 0,
+    bf16: Annotated[
+        bool, typer.Option("--bf16", help="Multiply in bfloat16 on a CPU: faster with AMX or AVX512-BF16 only.")
+    ] = False,
+) -> None:
+    """Train a bundled model again, or a source model on a folder of text; it resumes.
 
     Example: `python -m studies model --model mini-mbert --out DIR`
     """
-    from studies.models.transfer import main
+    from studies.models.transfer import make_model
 
-    main(context.args)
+    changed = {key: value for key, value in dict(steps=steps, frames=frames, seed=seed).items() if value is not None}
+    make_model(name, out, text, treebanks, fetch, changed, micro_batch=micro_batch, bf16=bf16)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from tools.notebooks import checkout, defaults, parameters, read_notebook, source
+from tools.notebooks import checkout, defaults, read_notebook
 
 _read_yaml = cache(yaml.safe_load)  # reading takes longer than most of what asks for it
 
@@ -70,20 +70,3 @@ def check_parameters(name: str, given: Iterable[str], known: Iterable[str]) -> N
         unknown.append(f"{parameter} (did you mean {near[0]}?)" if near else parameter)
     if unknown:
         raise ValueError(f"{name} has no parameter {', '.join(unknown)}; it has {', '.join(known)}")
-
-
-def set_parameters(nb: dict, name: str, **given: object) -> None:
-    "Put values into the cell tagged `parameters`, in place; `ValueError` for a name that is not in it."
-    cell, known = parameters(nb)
-    if cell is None:
-        raise ValueError(f"{name}: no cell is tagged 'parameters'")
-    check_parameters(name, given, known)
-    lines = source(cell).split("\n")
-    for key, value in given.items():
-        at = known[key]
-        if at.end_lineno != at.lineno:
-            raise ValueError(f"{name}: the default of {key} is longer than a line")
-        line = lines[at.lineno - 1].encode()  # columns are counted in bytes
-        line = line[: at.col_offset] + repr(value).encode() + line[at.end_col_offset :]
-        lines[at.lineno - 1] = line.decode()
-    cell["source"] = "\n".join(lines)

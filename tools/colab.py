@@ -10,14 +10,25 @@ import json
 import re
 import shutil
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from tools.appendix import TAG as APPENDIX
 from tools.appendix import divide
-from tools.chapters import chapters, colab_pages, page_names, set_parameters
+from tools.chapters import chapters, check_parameters, colab_pages, page_names
 from tools.make_tests import names
 from tools.markdown import plain
-from tools.notebooks import METADATA, notebook_text, parameters, read_notebook, settings, source, tags, text_cell
+from tools.notebooks import (
+    METADATA,
+    defaults,
+    notebook_text,
+    parameters,
+    read_notebook,
+    settings,
+    source,
+    tags,
+    text_cell,
+)
 from tools.pages import page_links
 
 BUILT = "_build/colab"
@@ -92,24 +103,25 @@ def _field(name: str, value: object, choices: list[str]) -> str:
     return f"{name} = {written}  # @param {listed}"
 
 
-def _parameter_forms(nb: dict, languages: list[str]) -> list[dict]:
+def _parameter_forms(nb: dict, languages: list[str], given: Mapping[str, object]) -> list[dict]:
     "The cell of parameters as a form, and a second one of those that few readers change."
     cell, known = parameters(nb)
     if cell is None:
         return []
     choices, first, others, above = CHOICES | {"language": languages}, [], [], []
-    of_line = {value.lineno: name for name, value in known.items()}
+    usual, of_line = defaults(nb), {value.lineno: name for name, value in known.items()}
     for number, line in enumerate(source(cell).split("\n"), 1):
         name = of_line.get(number)
         if name is None:
             above.append(line)
             continue
+        value, remark = given.get(name, usual[name]), line.encode()[known[name].end_col_offset :].decode()
         if len(known) > FEW and name not in FIRST:
-            others += [*above, line]
+            others += [*above, f"{name} = {value!r}{remark}" if name in given else line]
         else:
-            about = [*above, line.encode()[known[name].end_col_offset :].decode()]
+            about = [*above, remark]
             first += [f"# @markdown {text.strip(' #')}" for text in about if text.strip()]
-            first.append(_field(name, ast.literal_eval(known[name]), choices.get(name, [])))
+            first.append(_field(name, value, choices.get(name, [])))
         above = []
     made = [_form(cell["id"], "\n".join(["# @title What to run", *first]))]
     more = ["# @title Other parameters: a double click shows them", *others]
@@ -171,9 +183,9 @@ def edition(root: Path, page: str) -> str:
     name, language = editions(root)[page]
     cfg, nb = settings(root), read_notebook(root / "book" / f"{name}.ipynb")
     languages, site = chapters(root).get(name, {}), f"{cfg['doc_host']}{cfg['doc_baseurl']}"
-    if language:
-        set_parameters(nb, name, **languages[language] | {"language": language})
-    forms = _parameter_forms(nb, list(languages))
+    given = languages[language] | {"language": language} if language else {}
+    check_parameters(name, given, defaults(nb))
+    forms = _parameter_forms(nb, list(languages), given)
     listed, _ = parameters(nb)
     nb["cells"] = [cell for cell in nb["cells"] if cell is not listed]
     _keep_what_is_needed(nb["cells"])

@@ -15,7 +15,7 @@ from studies.advice.of_study import ner_scores, vocabulary_pays
 from studies.advice.of_ways import ADAPTED  # the module registers more
 from studies.records.summaries import ADVICE, CHAPTER, FIELD, SPEEDRUN, STUDY, lead_left, rows_of
 from studies.trials import real_page
-from studies.trials.retained_words import TABLE
+from studies.trials.retained_words import RECORD as WORDS_RECORD
 from vocab_lit.runs.measure import Measure, read_measures
 from vocab_lit.text.corpus import data_path
 from vocab_lit.text.markup import markdown_cell, markdown_table
@@ -24,7 +24,7 @@ from vocab_lit.training.recommended import LAPT_RATES, REPLAY, RETAINED_WORDS, R
 if TYPE_CHECKING:
     import pandas as pd
 
-ADAPT, TUTORIAL, BENCH, CLAIMS = "real-trial/adapt.json", "real-trial/tutorial.json", "bench.json", "claims.yml"
+ADAPT, TUTORIAL, BENCH, CLAIMS = "real-trial/adapt.json", "real-trial/tutorial.json", "bench.json", "claims"
 PAPERS = ("focus", "embedding-structure", "wechsel", "mad-x", "unks-everywhere")
 EVIDENCE = {  # sources of verdicts with their headings; one without records has no column
     "published": "the papers' own numbers",
@@ -261,10 +261,10 @@ def adapt_cells() -> str:
     return markdown_table(heads, [_adapted(runs) for _, runs in groups])
 
 
-@_fact(TABLE.name)
+@_fact(WORDS_RECORD.file)
 def retained_words() -> str:
     "What frequent words of a retained language cost and save when a vocabulary is trimmed."
-    rows = rows_of(TABLE.name)
+    rows = rows_of(WORDS_RECORD.file)
     rows = rows.assign(rise=(rows.after / rows.before - 1).map("{:+.1%}".format))
     names = {"phrases.txt": "phrases", "GlobalVoices.en-sw.en": "450 KB of news"}
     shown = []

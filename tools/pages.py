@@ -10,6 +10,8 @@ from tools.appendix import TAG as APPENDIX
 from tools.chapters import chapters, page_names
 from tools.notebooks import METADATA, checkout, source, tags
 
+INJECTED = "injected-parameters"  # papermill's tag of the cell with the values of a run
+
 _LABEL = re.compile(r"^\(([\w-]+)\)=|^\$\$ *\(([\w-]+)\)|^ *:(?:name|label): *([\w-]+)", re.M)
 
 
@@ -101,6 +103,9 @@ def write_page(nb: dict, out: Path, here: Path, root: Path, language: str, title
         )
         if titled:
             break
+    for before, cell in zip(nb["cells"], nb["cells"][1:]):
+        if INJECTED in tags(cell):  # is shown as the cell of the defaults is
+            cell["id"], cell["metadata"]["tags"] = f"{before['id']}-run", [*tags(before), INJECTED]
     for cell in nb["cells"]:
         cell["metadata"] = {key: value for key, value in cell["metadata"].items() if key in ("tags", "mystnb")}
     cells = [_shown(cell, out) if cell.get("outputs") else [cell] for cell in nb["cells"]]

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 
 from studies.papers.store import CellStore
 from studies.records.recorded import keep_pages, kept_records, largest_difference
-from tools.chapters import chapter_path, chapters, pages, set_parameters
-from tools.notebooks import checkout, read_notebook, source
+from tools.chapters import chapter_path, chapters, check_parameters, pages
+from tools.notebooks import checkout, defaults, source
 from vocab_lit.runs.grid import fingerprint, read_record
 from vocab_lit.text.corpus import write_json
 
@@ -80,8 +80,12 @@ def drawn(records: Mapping[tuple[str, str], dict], sample: int, anew: Iterable[s
 
 def run_notebook(name: str, records: Path, **parameters: object) -> None:
     "Run the code of a page of the book in this process, silently."
-    nb = read_notebook(chapter_path(name))
-    set_parameters(nb, name, records=str(records), workers=1, **parameters)
+    from papermill.iorw import load_notebook_node
+    from papermill.parameterize import parameterize_notebook
+
+    nb, given = load_notebook_node(str(chapter_path(name))), dict(records=str(records), workers=1, **parameters)
+    check_parameters(name, given, defaults(nb))
+    nb = parameterize_notebook(nb, given, kernel_name="python3", language="python")
     space: dict[str, object] = {"__name__": "__main__"}
     with chdir(checkout() / "book"), redirect_stdout(StringIO()):
         for n, cell in enumerate(nb["cells"]):

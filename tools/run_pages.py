@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.appendix import appendix_of, divide
-from tools.chapters import chapter_path, set_parameters
+from tools.chapters import chapter_path, check_parameters
 from tools.colab import editions
-from tools.notebooks import checkout, read_notebook, settings, source
-from tools.pages import write_page
+from tools.notebooks import checkout, defaults, parameters, read_notebook, settings, source, tags
+from tools.pages import INJECTED, write_page
 from tools.stamps import stamps
 
 # progress bars and their warnings have no place on a page
@@ -53,19 +53,19 @@ def page_info(page: Path) -> dict:
         return {}
 
 
-def _with_parameters(page: Page) -> dict:
-    "The notebook with its parameters; what a page shows without running it is marked."
+def _read(page: Page) -> tuple[dict, dict[str, object]]:
+    "Return the notebook, with a mark on what a page shows without running it, and the parameters that differ from its."
     nb = read_notebook(page.notebook)
-    if page.parameters:
-        set_parameters(nb, page.name, **page.parameters)
+    usual = defaults(nb)
+    check_parameters(page.name, page.parameters, usual)
     for cell in nb["cells"]:
         # a page shows a test, `make test` runs it
         if re.match(r"(#\|.*\n)*#\| *(eval: *false|test:)", source(cell)):
             cell["metadata"].setdefault("tags", []).append("skip-execution")
-    return nb
+    return nb, {name: page.parameters[name] for name in usual if page.parameters.get(name, usual[name]) != usual[name]}
 
 
-def _key(page: Page, nb: dict) -> str:
+def _key(page: Page, nb: dict, changed: dict[str, object]) -> str:
     "A hash of all that decides a page's numbers: code, library, data and versions."
     from vocab_lit.runs.grid import fingerprint
 
@@ -74,7 +74,8 @@ def _key(page: Page, nb: dict) -> str:
     pins = [root / name for name in ("constraints.txt", "settings.ini")]
     pinned = [file.read_text(encoding="utf-8") for file in pins if file.exists()]
     folders = [root / settings(root)["lib_path"], root / "data", *page.reads]
-    return fingerprint(json.dumps(code), *pinned, os.environ.get(ALL_ANEW, ""), folders=folders, compared=True)
+    texts = [json.dumps([code, changed]), *pinned, os.environ.get(ALL_ANEW, "")]
+    return fingerprint(*texts, folders=folders, compared=True)
 
 
 def _unfinished(page: Page) -> Path:
@@ -82,7 +83,7 @@ def _unfinished(page: Page) -> Path:
     return page.root / "_build" / "failed" / f"{page.out.parent.name}-{page.out.name}"
 
 
-def _run(page: Page, nb: dict, executed: Path, made: dict, bar: dict | None) -> None:
+def _run(page: Page, nb: dict, changed: dict[str, object], executed: Path, made: dict, bar: dict | None) -> None:
     "Execute a notebook into the file `executed`; `RuntimeError` names the cell that failed."
     from vocab_lit.text.errors import import_extra
 
@@ -96,6 +97,7 @@ def _run(page: Page, nb: dict, executed: Path, made: dict, bar: dict | None) -> 
         ran = papermill.execute_notebook(
             nbformat.from_dict(nb),
             str(unfinished),
+            parameters=changed,
             kernel_name="python3",
             # the folder of the kernel; papermill's `cwd` changes that of this process, which other pages share
             resources={"metadata": {"path": str(page.notebook.parent)}},
@@ -116,11 +118,15 @@ def _run(page: Page, nb: dict, executed: Path, made: dict, bar: dict | None) -> 
 
 
 def _take_outputs(nb: dict, ran: dict) -> None:
-    "Put the outputs of an executed notebook into one with the same code, in place."
-    outputs = (cell["outputs"] for cell in ran["cells"] if cell["cell_type"] == "code")
+    "Put the outputs of an executed notebook into one with the same code, and papermill's cell of parameters."
+    injected = [cell for cell in ran["cells"] if INJECTED in tags(cell)]
+    outputs = (cell["outputs"] for cell in ran["cells"] if cell["cell_type"] == "code" and cell not in injected)
     for cell in nb["cells"]:
         if cell["cell_type"] == "code":
             cell["outputs"] = [output for output in next(outputs) if output["output_type"] != "error"]
+    if injected:
+        listed, _ = parameters(nb)
+        nb["cells"].insert(nb["cells"].index(listed) + 1, injected[0])
 
 
 def _write(nb: dict, out: Path) -> Path:
@@ -162,7 +168,7 @@ def _make_failed(page: Page, message: str) -> None:
     for cell in nb["cells"]:
         cell["outputs"] = []
     if unfinished.is_file():
-        nb = _with_parameters(page)
+        nb, _ = _read(page)
         _take_outputs(nb, read_notebook(unfinished))
     notice = _FAILED.format(
         message=code_block(message.replace(f"{page.root}/", ""), "text"),
@@ -183,14 +189,14 @@ def _write_divided(page: Page, nb: dict, under_title: str, made: dict | None = N
 
 
 def _make(page: Page, bar: dict | None) -> Path:
-    nb, root = _with_parameters(page), page.root
+    (nb, changed), root = _read(page), page.root
     text = hashlib.sha256(json.dumps(nb).encode()).hexdigest()[:16]
-    made = dict(key=_key(page, nb), whole=text, parameters=page.parameters)
+    made = dict(key=_key(page, nb, changed), whole=text, parameters=page.parameters)
     if made.items() <= page_info(page.out).items():
         return page.out
     executed = root / "_build" / "executed" / f"{page.out.parent.name}-{page.out.name}"
     if page_info(executed).get("key") != made["key"]:
-        _run(page, nb, executed, made, bar)
+        _run(page, nb, changed, executed, made, bar)
     ran = read_notebook(executed)
     made = ran["metadata"]["made"] | made
     _take_outputs(nb, ran)

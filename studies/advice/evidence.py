@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,5 +108,4 @@ def evidence() -> dict[str, dict[str, str]]:  # by verdict, decoder or tokens, a
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__).parse_args()
     write_json(evidence(), data_path() / EVIDENCE)

@@ -34,7 +34,6 @@ from studies.records.findings import page_table, standing, what_we_see
 from studies.records.summaries import LEVEL, starts
 from studies.trials.embedding_clusters import CLUSTERS, MAP, Clusters
 from vocab_lit.methods.registry import get_recipe
-from vocab_lit.text.corpus import data_path
 
 if TYPE_CHECKING:
     from IPython.display import Markdown
@@ -313,7 +312,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def cluster_figure(model: str = "multilingual-e5-small") -> Figure:
     "Tokens of two scripts and two positions, on two principal components and on the axes between their means."
-    tokens = pd.read_csv(data_path(MAP.name))
+    tokens = MAP.frame()
     return group_map(tokens[tokens.model == model])
 
 
@@ -323,7 +322,7 @@ def cluster_rows(chapter: StructureChapter) -> pd.DataFrame:  # columns: model, 
     matrix = here.adapted()[0].get_input_embeddings().weight.detach().float().numpy()
     name = PAGE_MODEL if chapter.scale == "mini" else "the source model"
     ours = pd.DataFrame(Clusters.of(here.source_vocab, matrix).rows()).assign(model=name)
-    recorded = pd.read_csv(data_path(CLUSTERS.name))
+    recorded = CLUSTERS.frame()
     recorded = recorded[recorded.model.isin(list(CLUSTER_MODELS))]
     return pd.concat([recorded.assign(model=recorded.model.map(CLUSTER_MODELS)), ours], ignore_index=True)
 

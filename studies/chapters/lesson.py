@@ -14,7 +14,7 @@ from babel import Locale
 from studies.data.availability import Adapter, Datum, reachable_parameters
 from studies.papers.costs import Shape, shape_of
 from studies.papers.setups import scale_models
-from studies.papers.store import Cell, CellStore
+from studies.papers.store import Cell, CellStore, beside_book
 from studies.records.findings import standing
 from studies.records.summaries import trained_starts
 from studies.trials.starts import TRAINING
@@ -99,7 +99,8 @@ class Lesson:
         names: Mapping[str, Any],  # of a notebook, as `globals()` gives them
     ) -> Self:
         "The chapter with the parameters of a notebook; what cannot be reached is told, and left out."
-        return cls(**{one.name: names[one.name] for one in fields(cls)}).reached()
+        given = {one.name: names[one.name] for one in fields(cls)}
+        return cls(**given | dict(records=str(beside_book(given["records"])))).reached()
 
     def reached(self) -> Self:
         "The same with what can be reached."

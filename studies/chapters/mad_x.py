@@ -31,7 +31,6 @@ from studies.records.findings import page_table, standing, what_we_see
 from studies.records.recorded import study_rows
 from studies.trials.topic_transfer import ALONE, KEPT, LANGUAGES, RATES, TABLE
 from vocab_lit.runs.grid import Workers
-from vocab_lit.text.corpus import data_path
 
 if TYPE_CHECKING:
     from IPython.display import Markdown
@@ -201,7 +200,7 @@ class MadXNumbers:
 
 def real_scores(metric: str = "accuracy", method: str = "") -> pd.DataFrame:  # columns: method, language, seed, value
     "What is recorded of a pretrained encoder, of all methods or of one."
-    table = pd.read_csv(data_path(TABLE.name))
+    table = TABLE.frame()
     table = table[table.metric == metric]
     return table[table.method == method] if method else table
 

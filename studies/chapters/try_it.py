@@ -9,13 +9,14 @@ them.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from studies.data.openings import SENTENCES, named_path
+import typer
+
+from studies.data.openings import SENTENCES, Named, named_paths
 from vocab_lit.text.corpus import read_lines
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.settings import TrimSettings
@@ -119,15 +120,11 @@ def write(record: Mapping[str, Any], path: Path = SCRIPT) -> None:
     path.write_text(f"{NOTICE}const TRY = {text};\n", encoding="utf-8", newline="\n")
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(vocabulary: Named, text: Annotated[list[str], typer.Option(metavar="LANGUAGE=FILE")]) -> None:
     "Make the vocabularies of the page."
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--vocabulary", type=named_path, action="append", required=True, metavar="NAME=FOLDER")
-    parser.add_argument("--text", type=named_path, action="append", required=True, metavar="LANGUAGE=FILE")
-    args = parser.parse_args(argv)
-    tokenizers = {name: load_tokenizer(folder) for name, folder in args.vocabulary}
-    write(made(tokenizers, {language: read_lines(file) for language, file in args.text}))
+    tokenizers = {name: load_tokenizer(folder) for name, folder in named_paths(vocabulary).items()}
+    write(made(tokenizers, {language: read_lines(file) for language, file in named_paths(text).items()}))
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -24,7 +24,6 @@ from studies.records.summaries import starts
 from studies.trials.real_topics import AS_IT_COMES, TABLE
 from testkit.constructed import LANGUAGES
 from vocab_lit.runs.grid import Workers
-from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.vocab import fit
 
 if TYPE_CHECKING:
@@ -299,7 +298,7 @@ def printed_scores() -> pd.DataFrame:  # columns: method, script, value; a row f
 
 def real_topics() -> pd.DataFrame:  # rows: methods; columns: languages; each cell a list of scores
     "Accuracy of a pretrained encoder in topics, by seed."
-    rows = pd.read_csv(data_path(TABLE.name))
+    rows = TABLE.frame()
     return rows.groupby(["method", "language"], sort=False).accuracy.apply(list).unstack()
 
 

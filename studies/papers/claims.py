@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 
 from studies.papers.printed import RECORDS, _text, having, published, record_rows
-from studies.papers.store import CellStore
+from studies.papers.store import CellStore, beside_book
 from vocab_lit.runs.grid import fingerprint
 from vocab_lit.text.corpus import data_path
 
@@ -135,15 +135,15 @@ def _claim(said, paper, file):
 
 
 def load_claims(
-    path: str | Path | None = None,  # YAML: under each paper its claims; None: the bundled file
+    path: str | Path | None = None,  # YAML: under each paper its claims; or a folder of such files; None: ours
 ) -> list[Claim]:
-    "Read a file of claims; `ValueError` with file and claim where something in it is not known."
-    path = Path(path or data_path("claims.yml"))
-    out, papers = [], [p.stem for p in data_path("published").glob("*.csv")]
-    for paper, of_paper in _read_claims(path).items():
+    "Read claims; `ValueError` with file and claim where something in them is not known."
+    path, out, papers = Path(path or data_path("claims")), [], [p.stem for p in data_path("published").glob("*.csv")]
+    files = sorted(path.glob("*.yml"), key=lambda f: (f.stem not in papers, f.stem)) if path.is_dir() else [path]
+    for file, paper, of_paper in [(one, *item) for one in files for item in _read_claims(one).items()]:
         if paper not in papers and any(isinstance(said.get("published"), dict) for said in of_paper):
-            raise ValueError(f"{path.name}: no paper {paper!r}{_near(paper, papers)}")
-        out += [_claim(said, paper, path.name) for said in of_paper]
+            raise ValueError(f"{file.name}: no paper {paper!r}{_near(paper, papers)}")
+        out += [_claim(said, paper, file.name) for said in of_paper]
     ids = [claim.id for claim in out]
     if twice := [name for i, name in enumerate(ids) if name in ids[:i]]:
         raise ValueError(f"{path.name}: {twice[0]!r} is the name of two claims")
@@ -162,7 +162,7 @@ def read_records(
     "The records of all chapters and scales that the present library has made."
     import pandas as pd
 
-    folders = [f for f in sorted(Path(folder).glob("*")) if f.is_dir()]
+    folders = [f for f in sorted(beside_book(folder).glob("*")) if f.is_dir()]
     frames = [CellStore(f).frame().assign(chapter=f.name) for f in folders]
     frames = [frame for frame in frames if len(frame)] or [pd.DataFrame(columns=["value", "step", "library"])]
     found = pd.concat(frames, ignore_index=True)

@@ -17,6 +17,7 @@ from studies.data.hub_sources import word_files
 from studies.papers.adaptation import Adaptation
 from studies.papers.setups import Setup, get_setup, scale_lapt
 from studies.papers.snapshots import Snapshots, with_weights
+from studies.papers.store import beside_book
 from vocab_lit.methods.recipe import Copy, RandomMapping, Recipe
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.models.device import find_device
@@ -591,7 +592,7 @@ class Targets:
     ):
         self.options = tuple((name, _hashable(value)) for name, value in dict(options, scale=scale).items())
         # workers may run elsewhere
-        self.work = Path(work, "runs").absolute() if work and scale != "mini" else None
+        self.work = beside_book(work) / "runs" if work and scale != "mini" else None
 
     def __call__(self, language: str, seed: int = 0) -> Target:
         return _target(self.options, self.work, language, seed)

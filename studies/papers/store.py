@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from vocab_lit.runs.grid import ResultStore, library_fingerprint, plain_value, read_record, record_rows
+from vocab_lit.runs.grid import ResultStore, Workers, library_fingerprint, plain_value, read_record, record_rows
 from vocab_lit.text.corpus import write_json
 
 
@@ -47,8 +47,17 @@ def with_needs(cells: Iterable[Cell]) -> list[Cell]:
     return list(ordered.values())
 
 
+def beside_book(folder: str | Path) -> Path:
+    "Return a folder as notebooks name it, from `book`, also where papermill runs them in the checkout's top folder."
+    is_top = Path("book", "chapters.yml").is_file()
+    return Path("book" if is_top else "", folder).absolute()
+
+
 class CellStore(ResultStore):
     "A folder of records, whose cells are computed in parallel and read as one table."
+
+    def __init__(self, folder: str | Path, workers: Workers | None = None):
+        super().__init__(beside_book(folder), workers)
 
     def cells(
         self,

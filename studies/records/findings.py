@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+
+from studies.records.summaries import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,24 +42,46 @@ def page_table(
     return Markdown(rows.to_markdown(index=False, disable_numparse=True))
 
 
+_COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_RANKS = (
+    "first",
+    "second",
+    "third",
+    *(f"{n}th" for n in ("four", "fif", "six", "seven", "eigh", "nin", "ten", "eleven")),
+)
+
+
 def standing(
     numbers: pd.Series,  # a number for each row of a table
     method: str,  # the row that the text is about
-    names: Mapping[str, str] | None = None,  # what the text calls a row, where that differs
+    names: Mapping[str, str] | None = None,  # names of rows in the text, where they differ
     digits: int = 1,
     lower: bool = False,  # smaller numbers are better, as losses
+    noise: float = 0.0,  # differences below this, or that the digits do not show, are ties
 ) -> str:
-    """The best row of a table and the place of a method in it, as the end of a sentence without its stop.
+    """Return the rank of a method and its distance from the best row, as a sentence without its full stop.
 
-    `KeyError` where no row is the method's; a row without a number has no place.
+    `KeyError` where no row is the method's; where it has no number, the best row is named.
     """
     if method not in numbers.index:
         raise KeyError(f"no row {method!r}; choose from {', '.join(map(str, numbers.index))}")
     ranked = numbers.dropna().sort_values(ascending=lower, kind="stable")
-    called = [f"*{(names or {}).get(name, name)}*" for name in ranked.index]
-    texts = [f"{value:.{digits}f}" for value in ranked]
-    best = f"{called[0]} is {'lowest' if lower else 'best'} with {texts[0]}"
-    if method not in ranked.index[1:]:
-        return best
-    place = ranked.index.get_loc(method)
-    return f"{best}; {called[place]}, with {texts[place]}, is number {place + 1} of {len(ranked)}"
+    text = {row: f"*{(names or {}).get(row, row)}*" for row in ranked.index}
+    best, most = ranked.index[0], f"the {'lowest' if lower else 'best'} of {_numeral(len(ranked), _COUNTS)}"
+    if method not in ranked.index:
+        return f"{text[best]} is {most} ({ranked[best]:.{digits}f})"
+    gaps = (ranked - ranked[best]).abs()
+    tied = gaps[gaps < max(noise, 0.5 * 10**-digits)].index
+    subject, number = text[method], f"({ranked[method]:.{digits}f})"
+    if method not in tied:
+        rank = _numeral(ranked.index.get_loc(method) + 1, _RANKS)
+        side = "above" if lower else "below"
+        of = f"ranks {rank} of {_numeral(len(ranked), _COUNTS)} {number}"
+        return f"{subject} {of}, {gaps[method]:.{digits}f} {side} {text[best]}"
+    if len(tied) == 1:
+        return f"{subject} is {most} {number}"
+    return f"{subject} {number} is on par with {listed([text[row] for row in tied if row != method])}, {most}"
+
+
+def _numeral(n: int, words: Sequence[str]) -> str:
+    return words[n - 1] if n <= len(words) else str(n)

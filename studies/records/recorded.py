@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import json
 import math
-import os
 import time
 from collections.abc import Iterable, Mapping
 from itertools import product
@@ -19,6 +18,7 @@ import vocab_lit
 from studies.papers.claims import RECORDS, record_rows
 from studies.papers.printed import _text
 from studies.papers.store import Cell, CellStore
+from studies.records.record import replace_file
 from vocab_lit.runs.grid import environment, fingerprint, read_record
 from vocab_lit.text.corpus import data_path, write_json
 
@@ -96,10 +96,8 @@ def _names(table):  # of the chapter or the trial, for each row
 
 
 def _write(table, path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{os.getpid()}-{path.name}")
-    table.to_csv(part, index=False, float_format="%.6g", compression={"method": "gzip", "mtime": 0})
-    part.replace(path)
+    text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    replace_file(path, gzip.compress(text.encode(), mtime=0))
 
 
 OF_CELL = [c for c in RECORDS if c not in ("chapter", "metric", "step", "stage")]
@@ -207,12 +205,9 @@ def keep_pages(
             today = time.strftime("%Y-%m-%d", time.localtime(file.stat().st_mtime))
             made = dict(library=record.pop("measured_by", library), date=record.get("date", today))
             kept.append(dict(record, **made, chapter=file.parent.name, file=file.name))
-    path.parent.mkdir(parents=True, exist_ok=True)
     kept.sort(key=lambda record: (record["chapter"], record["file"]))
     lines = "".join(json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n" for record in kept)
-    part = path.with_name(f".{os.getpid()}-{path.name}")
-    part.write_bytes(gzip.compress(lines.encode(), mtime=0))
-    part.replace(path)
+    replace_file(path, gzip.compress(lines.encode(), mtime=0))
     return len(kept)
 
 

@@ -7,7 +7,7 @@ numbers, so that other records give other advice. `python -m tools advice` lists
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -100,11 +100,13 @@ class Duel(NamedTuple):
         return len(self.lower) + len(self.level) + len(self.higher)
 
 
-def _side(difference: float) -> str:
-    "Where a number stands beside another, by their difference."
-    if abs(difference) < LEVEL:
-        return "level"
-    return "lower" if difference < 0 else "higher"
+def _duel(differences: Mapping[str, float]) -> Duel:
+    "Sort cases by the difference of two numbers."
+    sides: dict[str, list[str]] = {side: [] for side in Duel._fields}
+    for case, difference in differences.items():
+        side = "lower" if difference < 0 else "higher"
+        sides["level" if abs(difference) < LEVEL else side].append(case)
+    return Duel(**sides)
 
 
 @cache
@@ -120,14 +122,9 @@ def trained_starts() -> pd.DataFrame:  # rows: (model, language, seed); columns:
 
 
 def duel(one: str, other: str, path: str = STARTS) -> Duel:
-    "One method's starts beside another's, wherever both are known."
+    "Compare the starts of two methods wherever both are known."
     both = starts(path)[[one, other]].dropna()
-    difference = both[one] - both[other]
-    named = [f"{model}/{language}" for model, language in both.index]
-    sides = {side: [] for side in Duel._fields}
-    for case, d in zip(named, difference):
-        sides[_side(d)].append(case)
-    return Duel(**sides)
+    return _duel({f"{model}/{language}": d for (model, language), d in (both[one] - both[other]).items()})
 
 
 def _cases(cases: Sequence[str]) -> str:
@@ -342,18 +339,10 @@ def of_languages(model: str, ways: Sequence[str], metric: str = "bits per byte")
     return ", ".join(f"{language} {numbers}" for language, numbers in told.items())
 
 
-def _sides(model: str, one: str, other: str) -> Duel:
-    "In which languages one way ends lower than another."
-    table = _ends().loc[model].loc[[one, other]].dropna(axis="columns")
-    sides: dict[str, list[str]] = {side: [] for side in Duel._fields}
-    for language, (a, b) in table.items():
-        sides[_side(a - b)].append(str(language))
-    return Duel(**sides)
-
-
 def _ends_told(model: str, one: str, other: str, than: str) -> str:
-    "In words: in which languages a way ends lower, level and higher."
-    found = _sides(model, one, other)
+    "Say in which languages a way ends lower, level and higher than another."
+    table = _ends().loc[model].loc[[one, other]].dropna(axis="columns")
+    found = _duel({str(language): a - b for language, (a, b) in table.items()})
     parts = [f"{side} in {listed(there)}" for side, there in found._asdict().items() if there]
     return f"beside {than} ends {', '.join(parts)}"
 

@@ -4,7 +4,7 @@ import csv
 
 from studies.advice.of_ways import ADAPTED
 from studies.records.summaries import SPEEDRUN, rows_of
-from studies.trials.adapt_records import add_row, row_of
+from studies.trials.adapt_records import RECORD, row_of
 from vocab_lit.app.candidates import Seen, candidates_for
 from vocab_lit.training.recommended import NEW_TOKENS
 
@@ -43,7 +43,7 @@ def test_a_row_has_the_worst_of_what_is_kept_and_no_path_of_a_machine(tmp_path):
     assert (other["kept_before"], other["keep"], other["asked"]) == ("", "words", "trim")
     table = tmp_path / "adapt.csv"
     for one in (row, other, dict(row, winner="trim")):
-        add_row(one, table)
+        RECORD.write([one], table)
     rows = list(csv.DictReader(table.read_text().splitlines()))
     assert [(r["asked"], r["winner"]) for r in rows] == [("all", "trim"), ("trim", "extend-4000")]
 

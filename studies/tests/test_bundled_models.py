@@ -19,7 +19,9 @@ from transformers import (
     RobertaForMaskedLM,
     XLMRobertaForMaskedLM,
 )
+from typer.testing import CliRunner
 
+from studies.__main__ import app
 from studies.models.bundled import (
     LossLog,
     evaluate_language,
@@ -35,7 +37,7 @@ from studies.models.bundled import (
 )
 from studies.models.cards import model_card
 from studies.models.recipes import FIELD_RECIPES, RECIPES, ModelRecipe
-from studies.models.transfer import POS_CONFIG, main, measure_transfer, transfer_section, zero_shot_pos
+from studies.models.transfer import POS_CONFIG, make_model, measure_transfer, transfer_section, zero_shot_pos
 from testkit.constructed import LANGUAGES, world_of
 from testkit.phrasebook import lines
 from vocab_lit.models.model_class import max_length
@@ -444,7 +446,7 @@ def test_the_command_makes_the_model_that_is_asked_for():
         made.append((str(out), recipe, options))
 
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as empty:
-        patch.setitem(main.__globals__, "train_source_model", note)
+        patch.setitem(make_model.__globals__, "train_source_model", note)
         asked = (
             "",
             "--model mini-gpt2",
@@ -452,11 +454,10 @@ def test_the_command_makes_the_model_that_is_asked_for():
             "--model field-xlmr --text y --out x --micro-batch 4 --bf16",
         )
         for line in asked:
-            main(line.split())
+            assert CliRunner().invoke(app, ["model", *line.split()]).exit_code == 0
         # neither without the other; treebanks are looked for before training
         for line in ("--model field-xlmr", "--text y", f"--treebanks {empty}"):
-            with pytest.raises(SystemExit):
-                main(line.split())
+            assert CliRunner().invoke(app, ["model", *line.split()]).exit_code == 1
     plain = dict(text=None, micro_batch=0, bf16=False)
     assert made == [
         ("mini-xlmr", ModelRecipe(), plain),

@@ -40,7 +40,7 @@ def test_a_model_agrees_with_itself_but_for_tokens_that_drafts_lack(tmp_path, mo
             (tmp_path / kind / f"{language}.txt").write_text("\n".join(lines(language, 60, seed=0)), encoding="utf-8")
     for part in pair[:2]:
         part.save_pretrained(tmp_path / "large")
-    rows = list(drafts.measured(tmp_path / "large", {"copy": tmp_path / "large"}, tmp_path))
+    rows = list(drafts.measured(tmp_path / "large", {"itself": None, "copy": tmp_path / "large"}, tmp_path))
     assert [(r["drafter"], r["vocabulary"]) for r in rows[:2]] == [("itself", "all"), ("itself", 60)]
     assert len(rows) == 8
     for row in rows:
@@ -124,7 +124,7 @@ def test_files_are_measured_in_llama_cpp(tmp_path, monkeypatch):
     (tmp_path / "ntrex").mkdir()
     (tmp_path / "ntrex/en.txt").write_text("\n".join(lines("en", 60, seed=0)), encoding="utf-8")
     files = [write_tiny(tmp_path / f"{seed}.gguf", TOKENS["llama"](), table="F32", seed=seed) for seed in (0, 1)]
-    drafts.main([str(files[0]), str(tmp_path), str(tmp_path / "out.csv"), f"other={files[1]}"])
+    drafts.main(files[0], tmp_path, tmp_path / "out.csv", [f"other={files[1]}"])
     with open(tmp_path / "out.csv", encoding="utf-8") as file:
         own, other = csv.DictReader(file)
     assert (own["drafter"], other["drafter"]) == ("itself", "other")

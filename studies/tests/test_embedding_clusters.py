@@ -1,9 +1,7 @@
 import numpy as np
-import pandas as pd
 import pytest
 
 from studies.trials.embedding_clusters import CLUSTERS, MAP, ON_MAP, PLACES, SCRIPTS, Clusters
-from vocab_lit.text.corpus import data_path
 
 N = 600  # tokens of a group
 
@@ -44,7 +42,7 @@ def test_the_axes_of_a_map_point_from_group_to_group(clusters):
 
 
 def test_the_recorded_map_shows_what_its_caption_says():
-    drawn = pd.read_csv(data_path(MAP.name)).query("model == 'multilingual-e5-small'")
+    drawn = MAP.frame().query("model == 'multilingual-e5-small'")
     assert drawn.groupby(["script", "position"]).size().tolist() == [60] * 4
 
     def right(columns):  # the share of tokens nearest to the mean of their own group
@@ -54,5 +52,5 @@ def test_the_recorded_map_shows_what_its_caption_says():
         return (np.array(nearest) == groups).mean()
 
     assert right(["x", "y"]) > 0.85 and right(["first", "second"]) < 0.6
-    recorded = pd.read_csv(data_path(CLUSTERS.name))
+    recorded = CLUSTERS.frame()
     assert (recorded.all_dimensions > recorded.plane).all() and (recorded.tokens <= 50_000).all()

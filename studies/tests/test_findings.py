@@ -27,12 +27,24 @@ def test_a_page_s_table_keeps_numbers_as_they_are_written_and_has_no_index():
     assert [re.sub(" +", " ", line) for line in shown.split("\n")[::2]] == ["| method | loss |", "| `focus` | 3.90 |"]
 
 
-def test_the_best_row_of_a_table_is_named_with_the_place_of_the_method_that_a_text_is_about():
+def test_a_method_has_a_rank_and_a_distance_from_the_best_row():
     f1 = pd.Series({"a": 70.3, "b": 80.6, "c": None, "d": 73.8}, dtype=float)
-    assert standing(f1, "a", {"b": "B"}) == "*B* is best with 80.6; *a*, with 70.3, is number 3 of 3"
-    assert standing(f1, "b") == "*b* is best with 80.6"
-    assert standing(f1, "a", digits=2, lower=True) == "*a* is lowest with 70.30"
-    assert standing(f1, "d", lower=True, digits=0) == "*a* is lowest with 70; *d*, with 74, is number 2 of 3"
-    assert standing(f1, "c") == "*b* is best with 80.6"
+    assert standing(f1, "a", {"b": "B"}) == "*a* ranks third of three (70.3), 10.3 below *B*"
+    assert standing(f1, "b") == "*b* is the best of three (80.6)"
+    assert standing(f1, "a", digits=2, lower=True) == "*a* is the lowest of three (70.30)"
+    assert standing(f1, "d", lower=True, digits=0) == "*d* ranks second of three (74), 4 above *a*"
+    assert standing(f1, "c") == "*b* is the best of three (80.6)"
+    many = pd.Series({f"m{n}": float(-n) for n in range(14)})
+    assert standing(many, "m13") == "*m13* ranks 14 of 14 (-13.0), 13.0 below *m0*"
     with pytest.raises(KeyError, match="no row 'missing'; choose from a, b, c, d"):
         standing(f1, "missing")
+
+
+def test_methods_within_noise_of_the_best_are_on_par():
+    bits = pd.Series({"a": 2.304, "b": 2.301, "c": 2.309, "d": 2.34})
+    assert standing(bits, "a", digits=2, lower=True) == "*a* (2.30) is on par with *b*, the lowest of four"
+    assert standing(bits, "b", digits=2, lower=True) == "*b* (2.30) is on par with *a*, the lowest of four"
+    assert standing(bits, "c", digits=2, lower=True) == "*c* ranks third of four (2.31), 0.01 above *b*"
+    at_level = dict(digits=2, lower=True, noise=0.01)
+    assert standing(bits, "c", **at_level) == "*c* (2.31) is on par with *b* and *a*, the lowest of four"
+    assert standing(bits, "d", **at_level) == "*d* ranks fourth of four (2.34), 0.04 above *b*"

@@ -4,7 +4,6 @@ import pandas as pd
 
 from studies.trials.kept import INSTRUCTIONS, JUDGES, TABLE, rows, steps
 from studies.trials.steps import matching
-from vocab_lit.text.corpus import data_path
 
 OBEDIENT = {
     "What is the capital of France? Answer in one sentence.": "It is Paris.",
@@ -43,7 +42,7 @@ def test_each_rule_takes_an_answer_that_obeys_and_none_that_does_not():
 
 
 def test_the_record_is_that_of_the_commands_and_of_all_instructions():
-    table = pd.read_csv(data_path("real-trial", TABLE), keep_default_na=False).set_index("way")
+    table = pd.read_csv(TABLE.path(), keep_default_na=False).set_index("way")
     commands = {step.name: step.command for step in steps()}
     now = table.drop(index="shielded columns")
     assert dict(now.command) == {way: commands[way] for way in now.index}
@@ -55,7 +54,7 @@ def test_a_row_has_what_a_way_costs_and_keeps_and_ways_without_measures_have_non
     trained = dict(command="vocab-lit lapt", cpu_seconds=7.5)
     measured = dict(sw=2.5, en=1.25, answers=OBEDIENT, ended=3)
     record = {"all weights": trained, "all weights, measured": measured, "LoRA": trained}
-    assert rows(record).to_dict("records") == [
+    assert rows(record) == [
         {"way": "all weights", "sw bits per byte": 2.5, "en bits per byte": 1.25, "obeyed": 24, "ended": 3}
         | {"instructions": 24, "cpu_seconds": 7.5, "command": "vocab-lit lapt"}
     ]

@@ -1,7 +1,6 @@
 """The record of the real model's chapter: whole, as its commands printed it, and what the page shows of it."""
 
 import copy
-import json
 import re
 
 import numpy as np
@@ -46,7 +45,7 @@ def test_the_shown_tokens_are_a_verse_of_the_text_in_both_vocabularies(record):
 def test_the_page_s_tables_and_figures_have_the_record_s_numbers_and_its_prose_has_none(record):
     ways = page.way_rows(record).set_index("model")["bits per byte, Chichewa"]
     for title, side in {
-        "as it comes": "untouched",
+        "original": "untouched",
         "trimmed and trained": "trained without new tokens",
         "trimmed, extended and trained": "trained",
     }.items():
@@ -54,13 +53,14 @@ def test_the_page_s_tables_and_figures_have_the_record_s_numbers_and_its_prose_h
     points = page.added_points(record).set_index("added")
     starts = {0: page.bits(record, "trimmed")} | {n: page.bits(record, f"start {n}") for n in ADDED}
     assert dict(points["bits per byte"]) == starts and points["tokens of Jonah"].is_monotonic_decreasing
-    slider = page.added_slider(record).data
-    stops = json.loads(re.search(r"told = (\[.*?\]);", slider)[1])
-    assert [f"{n:,} tokens more: {value:.2f} bits" in stop for (n, value), stop in zip(starts.items(), stops)] == [
-        True
-    ] * 4
-    heights = {float(cy): bits for cy, bits in zip(re.findall('cy="(.*?)"', slider), starts.values())}
-    assert [heights[y] for y in sorted(heights)] == sorted(starts.values(), reverse=True)
+    [axes] = page.added_figure(record).axes
+    drawn = {line.get_label(): line.get_ydata().tolist() for line in axes.lines[1:]}
+    assert drawn == {
+        "before training": list(starts.values()),
+        "after training": points["after training"].dropna().tolist(),
+    }
+    written = [float(text.get_text()) for text in axes.texts]
+    assert written == [round(value, 2) for values in drawn.values() for value in values]
     assert dict(points["after training"].dropna()) == {
         0: page.bits(record, page.KEPT),
         2000: page.bits(record, "trained"),

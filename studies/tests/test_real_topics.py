@@ -5,7 +5,7 @@ import torch
 from transformers import BertConfig, BertModel
 
 from studies.trials import real_topics
-from studies.trials.real_topics import AS_IT_COMES, Classifier, Topics, batches, main, read_table, read_topics
+from studies.trials.real_topics import AS_IT_COMES, TABLE, Classifier, Topics, batches, main, read_topics
 from vocab_lit.text.corpus import data_path
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.tokenizer_file import save_tokenizer
@@ -60,9 +60,8 @@ def test_a_new_vocabulary_tells_topics_that_unknown_tokens_hide(encoder, data, t
     monkeypatch.setattr(real_topics, "TOKENS", 60)
     out = tmp_path / "out.csv"
     methods = [AS_IT_COMES, "el-lex", "mf1-lex"]
-    asked = [str(encoder), str(data), "--languages", "am", "--out", str(out), "--methods"]
-    main([*asked, *methods])
-    rows = {row["method"]: row for row in read_table(out)}
+    main(encoder, data, ["am"], methods, out=out)
+    rows = {row["method"]: row for row in TABLE.rows(out)}
     assert list(rows) == methods
     test = read_topics(data / "amh_Ethi" / "test.tsv").topics
     most = 100 * max(test.count(topic) for topic in set(test)) / len(test)
@@ -70,7 +69,7 @@ def test_a_new_vocabulary_tells_topics_that_unknown_tokens_hide(encoder, data, t
     assert float(rows["el-lex"]["accuracy"]) > 90 and float(rows["mf1-lex"]["accuracy"]) > 90
     assert float(rows[AS_IT_COMES]["unknown"]) > 0.7 > 0.01 > float(rows["el-lex"]["unknown"])
     before = out.read_bytes()
-    main([*asked, "el-lex"])  # has been measured
+    main(encoder, data, ["am"], ["el-lex"], out=out)  # has been measured
     assert out.read_bytes() == before
 
 

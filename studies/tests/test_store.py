@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from studies.papers.store import Cell, CellStore, cell_stamp, with_needs
+from studies.papers.store import Cell, CellStore, beside_book, cell_stamp, with_needs
 from vocab_lit.runs.grid import Workers, fingerprint
 
 
@@ -79,3 +79,12 @@ def test_a_broken_record_is_not_in_the_table(tmp_path):
     for broken in ("", '{"key":', "null", '{"key": {}}', "\x00\x00"):
         store.path({"seed": 0}).write_text(broken)
         assert store.frame().empty
+
+
+def test_a_notebook_s_folder_is_the_same_in_the_book_and_in_the_checkout(tmp_path, monkeypatch):
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "chapters.yml").touch()
+    for here in (tmp_path, tmp_path / "book"):
+        monkeypatch.chdir(here)
+        assert beside_book("../_build/study").resolve() == tmp_path / "_build" / "study"
+        assert beside_book(tmp_path / "mine") == tmp_path / "mine"

@@ -1,7 +1,6 @@
 """An encoder beside trims of it."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from studies.trials import trimmed_encoder
@@ -27,7 +26,7 @@ def test_an_encoder_trimmed_to_a_text_says_the_same_of_it(tmp_path):
 
 
 def test_the_record_has_the_source_and_two_trims():
-    recorded = pd.read_csv(data_path(trimmed_encoder.TABLE))
+    recorded = trimmed_encoder.RECORD.frame()
     assert recorded.model.tolist() == ["multilingual-e5-small", "e5-small-en-pt", "vocab_lit"]
     assert (recorded.cosine[0], recorded.sentences[0]) == (1.0, 100.0)
     assert table().shape == (3, len(recorded.columns) - 1)

@@ -1,28 +1,21 @@
-"""What `vocab-lit adapt` made of real models and texts in a given time.
-
-    python -m studies.trials.adapt_records OUT [OUT ...] --language sw --source gemma3-270m.gguf
-
-OUT is a folder that `vocab-lit adapt` made. A row for each is added to `data/adapt.csv`, from its `report.json`; with
-`--unseen MODEL FILE` it has bits per byte on text that was not retained. With `--example GGUF GGUF` the README shows
-the run.
-"""
+"""What `vocab-lit adapt` made of real models and texts in a given time."""
 
 from __future__ import annotations
 
-import argparse
-import csv
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from typer import Argument, Option
+
+from studies.records.record import Record
 from vocab_lit.models.source import Source
 from vocab_lit.runs.measure import Measure, bits_of, read_measures
-from vocab_lit.text.corpus import read_lines, write_json
+from vocab_lit.text.corpus import data_path, read_lines, write_json
 
-TABLE, EXAMPLE = Path("data/adapt.csv"), Path("data/real-trial/adapt.json")
+RECORD = Record("adapt.csv", ("source", "language", "minutes", "asked", "keep", "seed"), is_sorted=True)
 UNSEEN = 150  # lines
-KEYS = ("source", "language", "minutes", "asked", "keep", "seed")
 MEASURES = ("bits", "tokens_per_word", "words_per_second", "tokens", "megabytes")  # keys of a report's rows
 
 
@@ -32,16 +25,17 @@ def row_of(
     language: str,
     unseen: tuple[float, float] | None = None,  # bits per byte of text that was not retained, before and after
 ) -> dict[str, object]:
-    "The row of the table that a report makes."
-    asked, measures = report["asked"], read_measures(report)
-    kept = [measure for key, measure in measures.items() if key.startswith("kept-")]
-    told: dict[str, object] = dict(
+    "Return the row of the table that a report makes."
+    request, measures = report["asked"], read_measures(report)
+    retained = [measure for key, measure in measures.items() if key.startswith("kept-")]
+    words = "words" if request.get("keep") else "nothing"
+    row: dict[str, object] = dict(
         source=source,
         language=language,
         minutes=f"{report['minutes']['budget']:g}",
-        asked=asked.get("candidates", "all"),
-        keep=_kept_as(kept, asked.get("keep")),
-        seed=asked.get("seed", 0),
+        asked=request.get("candidates", "all"),
+        keep="text" if retained else words,
+        seed=request.get("seed", 0),
         raced=" ".join(c["candidate"] for c in report["candidates"]),
         winner=report["winner"],
         steps=report["training"]["steps"],
@@ -49,26 +43,19 @@ def row_of(
         gigabytes=report["peak_gigabytes"],
         device=report["device"],
     )
-    for key in MEASURES:
-        told |= {f"{key}_{at}": _short(getattr(measures[key], at)) for at in ("before", "after")}
-    worst = max(kept, key=lambda measure: measure.after / measure.before, default=None)
-    told |= {f"kept_{at}": _short(getattr(worst, at)) if worst else "" for at in ("before", "after")}
-    return told | {f"unseen_{at}": _short(bits) for at, bits in zip(("before", "after"), unseen or ())}
-
-
-def _kept_as(measured: list, asked: list | None) -> str:
-    "How the text or words to retain were given."
-    if measured:
-        return "text"
-    return "words" if asked else "nothing"
+    worst = max(retained, key=lambda measure: measure.after / measure.before, default=None)
+    shown = {key: measures[key] for key in MEASURES} | {"kept": worst}
+    for key, measure in shown.items():
+        row |= {f"{key}_{at}": _short(getattr(measure, at)) if measure else "" for at in ("before", "after")}
+    return row | {f"unseen_{at}": _short(bits) for at, bits in zip(("before", "after"), unseen or ())}
 
 
 def _short(value: float) -> str:
     return str(value) if isinstance(value, int) else f"{value:.4g}"
 
 
-def unseen_bits(model: str | Path, file: str | Path) -> float:
-    "Bits per byte of a model on the first lines of a text that was neither learnt nor retained."
+def unseen_bits(model: Path, file: Path) -> float:
+    "Return a model's bits per byte on the first lines of a text that was neither trained on nor retained."
     source = Source.open(model).with_weights()
     return bits_of(source.load().float(), source.tokenizer, read_lines(file)[:UNSEEN])[0]
 
@@ -76,7 +63,7 @@ def unseen_bits(model: str | Path, file: str | Path) -> float:
 def example_of(
     report: dict[str, Any], megabytes: tuple[float, float] | None, unseen: tuple[float, float] | None
 ) -> dict[str, Any]:
-    "What the README shows of a run: its decisions, before and after; MB of GGUF files where there are."
+    "Return what the README shows of a run: its decisions, before and after; MB of GGUF files if there are any."
     rows = [measure for key, measure in read_measures(report).items() if key != "megabytes" or not megabytes]
     if unseen:
         rows.insert(1, Measure("unseen", "bits per byte, other English", *unseen))
@@ -86,37 +73,26 @@ def example_of(
     return dict(minutes=report["minutes"]["budget"], decided=decided, rows=[*map(asdict, rows)])
 
 
-def add_row(row: dict[str, object], path: Path) -> None:
-    "Write a row to a table; one of the same model, language, time and candidates gives way."
-    there = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines())) if path.is_file() else []
-    others = [r for r in there if any(str(r[key]) != str(row[key]) for key in KEYS)]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(row), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(sorted([*others, row], key=lambda r: [str(r[key]) for key in KEYS]))
+def main(
+    out: Annotated[list[Path], Argument(help="Folders that `vocab-lit adapt` made.")],
+    language: Annotated[str, Option(help="Code of the language.")],
+    source: Annotated[str, Option(help="Name of the model.")],
+    unseen: Annotated[
+        tuple[Path, Path] | None, Option(metavar="MODEL FILE", help="The source, and text that is not retained.")
+    ] = None,
+    example: Annotated[bool, Option("--example", help="Show the run in the README.")] = False,
+    gguf: Annotated[tuple[Path, Path] | None, Option(help="GGUF files of the example, before and after.")] = None,
+    table: Annotated[Path | None, Option(help="Another table.", show_default="data/adapt.csv")] = None,
+) -> None:
+    """Add runs of `vocab-lit adapt` to data/adapt.csv, from their `report.json`.
 
-
-def main() -> None:
-    "Run from the command line."
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", nargs="+", type=Path)
-    parser.add_argument("--language", required=True)
-    parser.add_argument("--source", required=True, help="what the model is called")
-    parser.add_argument("--table", type=Path, default=TABLE)
-    parser.add_argument("--example", nargs="*", type=Path, help="show the run in the README; the GGUF files, if any")
-    parser.add_argument(
-        "--unseen", nargs=2, metavar=("MODEL", "FILE"), help="the source, and text that is not retained"
-    )
-    asked = parser.parse_args()
-    before_training = unseen_bits(*asked.unseen) if asked.unseen else 0.0
-    for out in asked.out:
-        report = json.loads((out / "report.json").read_text(encoding="utf-8"))
-        unseen = (before_training, unseen_bits(out, asked.unseen[1])) if asked.unseen else None
-        add_row(row_of(report, asked.source, asked.language, unseen), asked.table)
-        if asked.example is not None:
-            before, after = (round(file.stat().st_size / 1e6, 1) for file in asked.example) if asked.example else (0, 0)
-            write_json(example_of(report, (before, after) if before else None, unseen), EXAMPLE)
-
-
-if __name__ == "__main__":
-    main()
+    Example: `python -m studies trial adapt-records OUT --language sw --source gemma3-270m.gguf`
+    """
+    before = unseen_bits(*unseen) if unseen else 0.0
+    for folder in out:
+        report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        other = (before, unseen_bits(folder, unseen[1])) if unseen else None
+        RECORD.write([row_of(report, source, language, other)], table)
+        if example:
+            sizes = tuple(round(file.stat().st_size / 1e6, 1) for file in gguf) if gguf else None
+            write_json(example_of(report, sizes, other), data_path("real-trial") / "adapt.json")

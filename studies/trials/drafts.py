@@ -6,18 +6,18 @@ accepted of drafts of any length (Leviathan et al. 2023).
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import csv
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import torch
+from typer import Argument
 
+from studies.records.record import Record
 from testkit.llama_cpp import Llama
 from vocab_lit.models.settings import is_gguf
 from vocab_lit.models.source import Source
@@ -31,11 +31,12 @@ from vocab_lit.tokens.trim import ordinary_counts, wanted_tokens
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+RECORD = Record("real-trial/drafts.csv", ("drafter",))
 WORDS, TOKENS, LENGTH = 8, 24, 4  # of a prompt; of what is written; of a draft
 PROMPTS = {"en": 50, "sw": 15}
 SIZES = (8_000, 32_000)  # of draft vocabularies
 IN_LLAMA_CPP = 12  # English prompts
-Text = tuple[list[int], list[int]]  # ids of a prompt, and of what was written behind it
+Text = tuple[list[int], list[int]]  # ids of a prompt, and of what was written after it
 
 
 def prompts(file: str | Path, n: int) -> list[str]:
@@ -69,7 +70,7 @@ def most_frequent(
 def greedy_texts(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, asked: Sequence[str], n: int
 ) -> list[Text]:
-    "What a model writes behind prompts, at most `n` tokens, the most probable one each time."
+    "Return a model's continuations of prompts, at most `n` tokens, greedily."
     ends: Any = model.generation_config.eos_token_id if model.generation_config else None
     ends, written = [] if ends is None else np.atleast_1d(ends).tolist(), []
     for prompt in asked:
@@ -125,9 +126,9 @@ def accepted(agreed: Sequence[np.ndarray], length: int) -> Accepted:
     for text in agreed:
         at = 0
         while at < len(text):
-            ahead = text[at : at + length]
-            run = len(ahead) if ahead.all() else int(ahead.argmin())
-            drafted, taken, passes = drafted + len(ahead), taken + run, passes + 1
+            draft = text[at : at + length]
+            run = len(draft) if draft.all() else int(draft.argmin())
+            drafted, taken, passes = drafted + len(draft), taken + run, passes + 1
             at += run + 1
     return Accepted(drafted, taken, passes, sum(map(len, agreed)))
 
@@ -181,52 +182,41 @@ def frequent(tokenizer: PreTrainedTokenizerBase, texts: Mapping[str, str | Path]
     return {n: most_frequent(parts, counts, TrimSettings(vocab_size=n)) for n in sizes}
 
 
-def measured(large: str | Path, drafters: Mapping[str, str | Path], folder: str | Path) -> Iterator[dict]:
-    "A row for each drafter, draft vocabulary and language; the large model drafts for itself too."
-    source, folder, texts = Source.open(large), Path(folder), {}
+def measured(large: Path, drafters: Mapping[str, Path | None], folder: Path) -> Iterator[dict]:
+    "Yield a row for each drafter, draft vocabulary and language; the drafter None is the large model itself."
+    source, texts = Source.open(large), {}
     model = source.load().eval()
     for language, n in PROMPTS.items():
-        asked = prompts(folder / f"ntrex/{language}.txt", n)
-        texts[language] = greedy_texts(model, source.tokenizer, asked, TOKENS)
-    maps = frequent(source.tokenizer, {language: folder / f"text/{language}.txt" for language in PROMPTS})
+        texts[language] = greedy_texts(model, source.tokenizer, prompts(folder / f"ntrex/{language}.txt", n), TOKENS)
+    chosen = {0: None} | frequent(source.tokenizer, {code: folder / f"text/{code}.txt" for code in PROMPTS})
     token, check = (step_seconds(model, tokens=n) for n in (1, LENGTH + 1))
-    yield from _of_drafter("itself", model, texts, maps, token, check / token)
     for name, path in drafters.items():
-        yield from _of_drafter(name, Source.open(path).load().eval(), texts, maps, token, check / token)
-
-
-def _of_drafter(
-    name: str,
-    drafter: PreTrainedModel,
-    texts: Mapping[str, Sequence[Text]],
-    maps: Mapping[int, list[int]],
-    token_seconds: float,  # of the large model
-    check: float,  # its pass over a draft, in that time
-) -> Iterator[dict]:
-    chosen, costs = {0: None, **maps}, {}
-    for n, ids in chosen.items():
-        with fewer_logits(drafter, ids):
-            costs[n] = step_seconds(drafter) / token_seconds
-    for language, written in texts.items():
+        drafter = Source.open(path).load().eval() if path else model
+        costs = {}
         for n, ids in chosen.items():
-            agreed = agreements(drafter, written, ids)
-            told, alpha = accepted(agreed, LENGTH), float(np.concatenate(agreed).mean())
-            yield dict(
-                drafter=name,
-                vocabulary=n or "all",
-                language=language,
-                prompts=len(written),
-                tokens=told.tokens,
-                agreement=round(alpha, 4),
-                length=LENGTH,
-                accepted=round(told.share, 4),
-                per_pass=round(told.per_pass, 3),
-                per_pass_by_formula=round(expected_tokens(alpha, LENGTH), 3),
-                step=round(costs[n], 3),
-                speedup=round(told.speedup(costs[n]), 3),
-                check=round(check, 3),
-                speedup_with_check=round(told.speedup(costs[n], check), 3),
-            )
+            with fewer_logits(drafter, ids):
+                costs[n] = step_seconds(drafter) / token
+        for language, written in texts.items():
+            for n, ids in chosen.items():
+                row = dict(drafter=name, vocabulary=n or "all", language=language, prompts=len(written))
+                yield row | _numbers(agreements(drafter, written, ids), costs[n], check / token)
+
+
+def _numbers(agreed: Sequence[np.ndarray], cost: float, check: float) -> dict:
+    "Return what drafts come to; a drafter's step and a pass over a draft are in passes of the large model."
+    result, alpha = accepted(agreed, LENGTH), float(np.concatenate(agreed).mean())
+    return dict(
+        tokens=result.tokens,
+        agreement=round(alpha, 4),
+        length=LENGTH,
+        accepted=round(result.share, 4),
+        per_pass=round(result.per_pass, 3),
+        per_pass_by_formula=round(expected_tokens(alpha, LENGTH), 3),
+        step=round(cost, 3),
+        speedup=round(result.speedup(cost), 3),
+        check=round(check, 3),
+        speedup_with_check=round(result.speedup(cost, check), 3),
+    )
 
 
 _DRAFTING = """
@@ -239,7 +229,7 @@ draft.cpuparams.n_threads = draft.cpuparams_batch.n_threads = given["threads"]
 
 @dataclass
 class Written:
-    "What llama.cpp wrote behind prompts."
+    "What llama.cpp wrote after prompts."
 
     ids: list[list[int]] = field(default_factory=list)
     drafted: int = 0
@@ -248,7 +238,7 @@ class Written:
 
 
 def written_by_llama_cpp(large: str | Path, asked: Sequence[str], drafter: str | Path | None = None) -> Written:
-    "What a GGUF file writes behind prompts, with another one as its drafter; llama.cpp ignores one of other tokens."
+    "Return a GGUF file's continuations, with another one as drafter; llama.cpp ignores one with other tokens."
     told, more = Written(), _DRAFTING.format(file=str(drafter), length=LENGTH) if drafter else ""
     with Llama(large, more=more) as model:
         begun = sum(model.process.cpu_times()[:2])
@@ -259,19 +249,19 @@ def written_by_llama_cpp(large: str | Path, asked: Sequence[str], drafter: str |
             told.accepted += answer["timings"].get("draft_n_accepted", 0)
         told.of_cpu = sum(map(len, told.ids)) / max(
             sum(model.process.cpu_times()[:2]) - begun, 0.01
-        )  # it is told in ticks
+        )  # it is measured in ticks
     return told
 
 
-def measured_in_llama_cpp(large: str | Path, drafters: Mapping[str, str | Path], folder: str | Path) -> Iterator[dict]:
-    "A row for each drafter, on one thread; the large model drafts for itself too. Speeds: tokens a processor second."
-    asked = prompts(Path(folder, "ntrex/en.txt"), IN_LLAMA_CPP)
-    alone = written_by_llama_cpp(large, asked)
-    for name, file in {"itself": large, **drafters}.items():
-        helped = written_by_llama_cpp(large, asked, file)
+def measured_in_llama_cpp(large: Path, drafters: Mapping[str, Path | None], folder: Path) -> Iterator[dict]:
+    "Yield a row for each drafter, as `measured`, on one thread; speeds are in tokens per CPU second."
+    prompted = prompts(folder / "ntrex/en.txt", IN_LLAMA_CPP)
+    alone = written_by_llama_cpp(large, prompted)
+    for name, file in drafters.items():
+        helped = written_by_llama_cpp(large, prompted, file or large)
         yield dict(
             drafter=name,
-            prompts=len(asked),
+            prompts=len(prompted),
             same_texts=sum(a == b for a, b in zip(alone.ids, helped.ids)),
             length=LENGTH,
             drafted=helped.drafted,
@@ -282,23 +272,25 @@ def measured_in_llama_cpp(large: str | Path, drafters: Mapping[str, str | Path],
         )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    "Write the rows to a file."
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("large", help="folder of a model, or a GGUF file; all models are of one kind")
-    parser.add_argument("data", help="folder with ntrex/LANGUAGE.txt (prompts) and text/LANGUAGE.txt (frequent tokens)")
-    parser.add_argument("out", help="a CSV file")
-    parser.add_argument("drafters", nargs="*", metavar="NAME=SMALL", help="models with the tokens of the large one")
-    given = parser.parse_args(arguments)
-    drafters, rows = dict(name.split("=", 1) for name in given.drafters), []
-    for row in (measured_in_llama_cpp if is_gguf(given.large) else measured)(given.large, drafters, given.data):
+def main(
+    large: Annotated[Path, Argument(help="Folder of a model, or a GGUF file; all models are of one kind.")],
+    data: Annotated[
+        Path, Argument(help="Folder with ntrex/LANGUAGE.txt (prompts) and text/LANGUAGE.txt (frequent tokens).")
+    ],
+    out: Annotated[Path, Argument(help="A CSV file.")],
+    drafters: Annotated[
+        list[str] | None, Argument(metavar="[NAME=SMALL]...", help="Models with the tokens of the large one.")
+    ] = None,
+) -> None:
+    """Measure how much of a large model's text small models draft right; the large one drafts for itself too.
+
+    Example: `python -m studies trial drafts GEMMA DATA drafts.csv untrained=FOLDER`
+    """
+    pairs = (name.split("=", 1) for name in drafters or ())
+    models = {"itself": None} | {name: Path(path) for name, path in pairs}
+    measure = measured_in_llama_cpp if is_gguf(large) else measured
+    rows = []
+    for row in measure(large, models, data):
         print(row, flush=True)
         rows.append(row)
-        with open(given.out, "w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-
-
-if __name__ == "__main__":
-    main()
+        RECORD.write([one for one in rows if one["drafter"] == row["drafter"]], out)

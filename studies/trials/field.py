@@ -7,7 +7,7 @@ import io
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,68 +82,35 @@ def _described(said: str) -> dict | None:
     return about if isinstance(about, dict) and about.get("format") == FORMAT else None
 
 
-def _lacks(about: dict, text: str, table) -> str | None:
-    lacking = [key for key in ABOUT if not about.get(key)]
-    return f"its description has no {lacking[0]}" if lacking else None
-
-
-def _odd_name(about: dict, text: str, table) -> str | None:
-    if re.fullmatch(r"\d{4}-\d{2}-\d{2}", str(about["date"])) and str(about["contributor"]).strip():
-        return None
-    return f"date {about['date']!r} and contributor {about['contributor']!r}; give a day as 2026-01-31, and a name"
-
-
-def _changed(about: dict, text: str, table) -> str | None:
-    return (
-        None if _digest(text) == about["table"] else "the table is not the one that was written; share the study again"
-    )
-
-
-def _columns(about: dict, text: str, table) -> str | None:
-    return None if tuple(table.columns) == COLUMNS else f"its columns are not {', '.join(COLUMNS)}"
-
-
-def _not_finite(about: dict, text: str, table) -> str | None:
-    wrong = table[~np.isfinite(table.value)]
-    return f"{wrong.metric.iloc[0]} of {wrong.setting.iloc[0]} is no number" if len(wrong) else None
-
-
-def _impossible(about: dict, text: str, table) -> str | None:
-    shares = (table.what == "task") | (table.metric == UNKNOWN)
-    wrong = table[
-        (table.value < 0) | (shares & (table.value > 1)) | (table.metric.isin([BITS, BEST]) & (table.value == 0))
-    ]
-    if wrong.empty:
-        return None
-    row = wrong.iloc[0]
-    return f"{row.metric} of {row.setting} in {row.language} is {row.value:g}, which cannot be"
-
-
-def _twice(about: dict, text: str, table) -> str | None:
-    twice = table[table.duplicated([*_CELL, "what", "task", "source", "metric", "step"])]
-    return f"{twice.metric.iloc[0]} of {twice.setting.iloc[0]} stands there twice" if len(twice) else None
-
-
-def _cells(about: dict, text: str, table) -> str | None:
+def _problems(about: dict, text: str, table: pd.DataFrame) -> Iterator[str]:
+    "Yield what is wrong with shared records; each check relies on those before it."
+    yield from (f"its description has no {key}" for key in ABOUT if not about.get(key))
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", str(about["date"])) or not str(about["contributor"]).strip():
+        given = f"date {about['date']!r} and contributor {about['contributor']!r}"
+        yield f"{given}; give a day as 2026-01-31, and a name"
+    if _digest(text) != about["table"]:
+        yield "the table is not the one that was written; share the study again"
+    if tuple(table.columns) != COLUMNS:
+        yield f"its columns are not {', '.join(COLUMNS)}"
+    for row in table[~np.isfinite(table.value)].itertuples():
+        yield f"{row.metric} of {row.setting} is no number"
+    is_share = (table.what == "task") | (table.metric == UNKNOWN)
+    is_zero = table.metric.isin([BITS, BEST]) & (table.value == 0)
+    for row in table[(table.value < 0) | (is_share & (table.value > 1)) | is_zero].itertuples():
+        yield f"{row.metric} of {row.setting} in {row.language} is {row.value:g}, which cannot be"
+    for row in table[table.duplicated([*_CELL, "what", "task", "source", "metric", "step"])].itertuples():
+        yield f"{row.metric} of {row.setting} stands there twice"
     marks = table.groupby(_CELL, sort=False).fingerprint.nunique()
     if (marks > 1).any() or table.groupby("fingerprint").ngroups != len(marks):
-        return "fingerprints and cells do not go together"
-    without = set(marks.index) - set(table[table.metric == BEST].groupby(_CELL).groups)
-    return f"{' '.join(map(str, min(without)))} has no {BEST}" if without else None
-
-
-def _seeds(about: dict, text: str, table) -> str | None:
+        yield "fingerprints and cells do not go together"
+    for cell in sorted(set(marks.index) - set(table[table.metric == BEST].groupby(_CELL).groups)):
+        yield f"{' '.join(map(str, cell))} has no {BEST}"
     for (way, *place), seeds in table.groupby(["setting", *PLACE], sort=False).seed.unique().items():
-        wanted = about["seeds"].get(way)
-        if wanted is None:
-            return f"the way {way} is not described"
-        if missing := sorted(set(wanted) - set(seeds)):
-            return f"{way} in {' '.join(place)} has no seed {missing[0]}; finish the study, and share it then"
-    absent = set(about["seeds"]) - set(table.setting)
-    return f"it has no records of the way {min(absent)}" if absent else None
-
-
-_RULES = (_lacks, _odd_name, _changed, _columns, _not_finite, _impossible, _twice, _cells, _seeds)
+        if way not in about["seeds"]:
+            yield f"the way {way} is not described"
+        for seed in sorted(set(about["seeds"][way]) - set(seeds)):
+            yield f"{way} in {' '.join(place)} has no seed {seed}; finish the study, and share it then"
+    yield from (f"it has no records of the way {way}" for way in sorted(set(about["seeds"]) - set(table.setting)))
 
 
 def _check(about: dict | None, text: str, name: str) -> pd.DataFrame:
@@ -161,9 +128,8 @@ def _check(about: dict | None, text: str, name: str) -> pd.DataFrame:
         table = table.astype({"value": float, "seed": int})
     except (ValueError, KeyError) as e:
         raise ValueError(f"{name}: the table cannot be read: {str(e).splitlines()[0]}") from None
-    for rule in _RULES:
-        if problem := rule(about, text, table):
-            raise ValueError(f"{name}: {problem}")
+    for problem in _problems(about, text, table):
+        raise ValueError(f"{name}: {problem}")
     return table.assign(contributor=about["contributor"], date=about["date"])
 
 

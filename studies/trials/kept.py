@@ -1,34 +1,28 @@
-"""What is left of a chat model's English and of its obedience after training on Swahili, by the way it is trained.
-
-`python -m studies.trials.kept DATA DIR` trains SmolLM2-135M-Instruct in several ways and measures each (in an hour).
-DATA is that of `data/real-trial/study.yml`; DIR gets the texts, the models and `kept.json`, where a step that is there
-already is left alone. `data/real-trial/kept.csv` is made of it at the end; its row of shielded columns is that of
-commit 5db8120f, after which `--shield` left the library.
-"""
+"""How much a chat model forgets of English and of following instructions, by how it is trained on Swahili."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
-import pandas as pd
+from typer import Argument
 
-from studies.trials.steps import Asked, Step, matching, run_steps
-from vocab_lit.text.corpus import Lines, data_path, read_lines
+from studies.records.record import Record
+from studies.trials.steps import Step, matching, run_steps
+from vocab_lit.text.corpus import Lines, read_lines
 from vocab_lit.training.perplexity import perplexity
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-RECORD, TABLE = "kept.json", "kept.csv"
+TABLE = Record("real-trial/kept.csv", ("way",))  # "shielded columns" was measured before `--shield` left the library
 SOURCE = "smollm2-135m"
-BYTES = {"swahili.txt": ("text/sw.txt", 500_000), "english.txt": ("text/en.txt", 40_000)}  # of what is learnt from
+BYTES = {"swahili.txt": ("text/sw.txt", 500_000), "english.txt": ("text/en.txt", 40_000)}  # of training text
 JUDGES = {"sw": "ntrex/sw.txt", "en": "ntrex/en.txt"}
-N_JUDGED, N_HELD_OUT = 40, 40  # lines of NTREX; others choose the checkpoint
-N_SAID = 48  # tokens of an answer at most
+N_TEST, N_VALIDATION = 40, 40  # lines of NTREX; the second choose the checkpoint
+MOST_TOKENS = 48  # of an answer
 TRAINING = "--steps 40 --eval-every 40 --batch-size 8 --length 64 --precision bf16"
 WAYS = {  # how the model is trained
     "all weights": "--learning-rate 3e-4",
@@ -40,7 +34,7 @@ MERGES = {  # what is made of the first of them afterwards
     "half source, half all weights": "--weights 0.5,0.5",
 }
 _COLOR = "(red|green|blue|yellow|orange|purple|black|white|pink|brown)"
-INSTRUCTIONS = {  # and what matches an answer that does as it is told
+INSTRUCTIONS = {  # and what matches an answer that obeys
     "What is the capital of France? Answer in one sentence.": "Paris",
     "How many days does a week have? Answer in one sentence.": "seven|7",
     "What color is the sky on a clear day? Answer in one word.": r"\bis blue\b|^Blue\W*$",
@@ -68,54 +62,46 @@ INSTRUCTIONS = {  # and what matches an answer that does as it is told
 }
 
 
-def _folder(way: str) -> str:
-    return way.replace(",", "").replace(" ", "-").lower()
-
-
 def steps() -> list[Step]:
-    "What makes the model of each way, that of the first is there."
+    "Return the commands that make each model; the first model is there."
+
+    def folder(way: str) -> str:
+        return way.replace(",", "").replace(" ", "-").lower()
+
     lapt = f"vocab-lit lapt {SOURCE} --text swahili.txt --held-out held-out.txt {TRAINING}"
-    made = {way: f"{lapt} {given} --out {_folder(way)}" for way, given in WAYS.items()}
-    trained = _folder(next(iter(WAYS)))
-    made |= {way: f"vocab-lit merge {SOURCE} {trained} {given} --out {_folder(way)}" for way, given in MERGES.items()}
-    return [Step("as it comes", "", SOURCE), *(Step(way, command, _folder(way)) for way, command in made.items())]
+    made = {way: f"{lapt} {options} --out {folder(way)}" for way, options in WAYS.items()}
+    trained = folder(next(iter(WAYS)))
+    merge = f"vocab-lit merge {SOURCE} {trained}"
+    made |= {way: f"{merge} {options} --out {folder(way)}" for way, options in MERGES.items()}
+    return [Step("as it comes", "", SOURCE), *(Step(way, command, folder(way)) for way, command in made.items())]
 
 
-def said(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> dict:
-    "What a model answers to each instruction in its chat template, greedily, and how many answers it ends."
+def answers_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> dict:
+    "Return a model's greedy answers to the instructions in its chat template, and how many of them end."
     import torch
 
     tokenizer.padding_side = "left"
-    chats = [[{"role": "user", "content": told}] for told in INSTRUCTIONS]
+    chats = [[{"role": "user", "content": instruction}] for instruction in INSTRUCTIONS]
     options = dict(add_generation_prompt=True, return_tensors="pt", return_dict=True, padding=True)
-    asked = tokenizer.apply_chat_template(chats, **options)
+    inputs = tokenizer.apply_chat_template(chats, **options)
     with torch.inference_mode():
-        made = model.generate(**asked, do_sample=False, max_new_tokens=N_SAID)[:, asked["input_ids"].shape[1] :]
-    answers = tokenizer.batch_decode(made, skip_special_tokens=True)
-    ended = int((made == tokenizer.eos_token_id).any(1).sum())
+        ids = model.generate(**inputs, do_sample=False, max_new_tokens=MOST_TOKENS)[:, inputs["input_ids"].shape[1] :]
+    answers = tokenizer.batch_decode(ids, skip_special_tokens=True)
+    ended = int((ids == tokenizer.eos_token_id).any(1).sum())
     return dict(answers=dict(zip(INSTRUCTIONS, answers)), ended=ended)
 
 
-def measured(folder: Path) -> dict:
-    "Bits per byte of a model in both languages, and what it answers."
+def measured(name: str, place: Path) -> dict:
+    "Return a model's bits per byte in both languages, and its answers."
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
-    found = {code: perplexity(model, tokenizer, read_lines(folder.parent / f"{code}.txt")) for code in JUDGES}
-    bits = {code: round(of.bits_per_byte, 3) for code, of in found.items()}
-    return bits | said(model, tokenizer)
-
-
-def _measuring(step: Step) -> Callable[[Path], dict]:
-    return lambda place: measured(place / step.makes)
-
-
-def _asked() -> Asked:
-    return {step.name: {f"{step.name}, measured": _measuring(step)} for step in steps()}
+    model, tokenizer = (cls.from_pretrained(place / name) for cls in (AutoModelForCausalLM, AutoTokenizer))
+    scores = {code: perplexity(model.eval(), tokenizer, read_lines(place / f"{code}.txt")) for code in JUDGES}
+    return {code: round(score.bits_per_byte, 3) for code, score in scores.items()} | answers_of(model, tokenizer)
 
 
 def _bring(data: Path, place: Path) -> None:
-    "The model, the texts that are learnt from, and the lines that judge."
+    "Copy the model, the training texts, and test and validation lines."
     if not (place / SOURCE).exists():
         (place / SOURCE).symlink_to(data / "models" / SOURCE)
     for name, (source, size) in BYTES.items():
@@ -123,43 +109,35 @@ def _bring(data: Path, place: Path) -> None:
             text = file.read(size)
         (place / name).write_bytes(text[: text.rindex(b"\n") + 1])
     for code, source in JUDGES.items():
-        lines = list(islice(Lines(data / source), N_JUDGED + N_HELD_OUT))
-        _write(place / f"{code}.txt", lines[:N_JUDGED])
-        if code == "sw":
-            _write(place / "held-out.txt", lines[N_JUDGED:])
+        lines = list(islice(Lines(data / source), N_TEST + N_VALIDATION))
+        parts = {f"{code}.txt": lines[:N_TEST]} | ({"held-out.txt": lines[N_TEST:]} if code == "sw" else {})
+        for name, part in parts.items():
+            (place / name).write_text("".join(f"{line}\n" for line in part), encoding="utf-8", newline="\n")
 
 
-def _write(file: Path, lines: Sequence[str]) -> None:
-    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
-
-
-def rows(record: dict) -> pd.DataFrame:
-    "A row for each way that is measured: its bits in both languages, what it obeys, and what making it took."
-    told = []
+def rows(steps_record: dict) -> list[dict[str, Any]]:
+    "Return a row for each measured way: its bits in both languages, answers that obey, and what training took."
+    found = []
     for way in (step.name for step in steps()):
-        made, found = record.get(way, {}), record.get(f"{way}, measured")
-        if not found:
-            continue
-        bits = {f"{code} bits per byte": found[code] for code in JUDGES}
-        obeyed = matching(found["answers"], INSTRUCTIONS)
-        kept = dict(obeyed=obeyed, ended=found["ended"], instructions=len(INSTRUCTIONS))
-        cost = dict(cpu_seconds=made.get("cpu_seconds", 0), command=made.get("command", ""))
-        told.append(dict(way=way) | bits | kept | cost)
-    return pd.DataFrame(told)
+        made, scores = steps_record.get(way, {}), steps_record.get(f"{way}, measured")
+        if scores:
+            bits = {f"{code} bits per byte": scores[code] for code in JUDGES}
+            answers = dict(obeyed=matching(scores["answers"], INSTRUCTIONS), ended=scores["ended"])
+            cost = dict(cpu_seconds=made.get("cpu_seconds", 0.0), command=made.get("command", ""))
+            found.append(dict(way=way) | bits | answers | dict(instructions=len(INSTRUCTIONS)) | cost)
+    return found
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    "Train and measure all ways, and write the table."
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path, help="the folder that data/real-trial/study.yml stands on")
-    parser.add_argument("dir", type=Path, help="a folder for texts, models and the record")
-    given = parser.parse_args(argv)
-    data, place = given.data.resolve(), given.dir.resolve()
+def main(
+    data: Annotated[Path, Argument(help="Folder of models and texts, as data/real-trial/study.yml needs it.")],
+    folder: Annotated[Path, Argument(metavar="DIR", help="Folder for texts, models and the record of the steps.")],
+) -> None:
+    """Train SmolLM2-135M-Instruct in several ways, measure each, and write data/real-trial/kept.csv; it resumes.
+
+    Example: `python -m studies trial kept DATA DIR`
+    """
+    place = folder.resolve()
     place.mkdir(parents=True, exist_ok=True)
-    _bring(data, place)
-    record = run_steps(steps(), place / RECORD, _asked())
-    rows(record).to_csv(data_path("real-trial") / TABLE, index=False, lineterminator="\n")
-
-
-if __name__ == "__main__":
-    main()
+    _bring(data.resolve(), place)
+    measures = {step.name: {f"{step.name}, measured": partial(measured, step.makes)} for step in steps()}
+    TABLE.write(rows(run_steps(steps(), place / "kept.json", measures)))

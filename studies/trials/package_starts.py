@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from vocab_lit.vectors.token_vectors import TokenVectors
     from vocab_lit.vectors.word_vectors import WordVectors
 
-METHODS = {  # by the package of `testkit.peers`: its methods, by the names of their files
-    "deepfocus": {"deepfocus": "deepfocus"},
-    "mergekit": {f"mergekit {name}": f"mergekit-{name}" for name in MERGEKIT_METHODS},
-    "wechsel": {"wechsel package": "wechsel"},
+METHODS = {  # method to its package in `testkit.peers`, and the name of its file
+    "deepfocus": ("deepfocus", "deepfocus"),
+    **{f"mergekit {name}": ("mergekit", f"mergekit-{name}") for name in MERGEKIT_METHODS},
+    "wechsel package": ("wechsel", "wechsel"),
 }
+TWO_LANGUAGES = "wechsel package"  # needs word vectors of both languages
 
 
 @dataclass
@@ -60,24 +61,18 @@ class PackageCase:
             (folder / "subwords").write_text("tfr")
 
 
-def embeddings_of_packages(
+def embeddings_of_package(
     case: PackageCase,
-    environments: Path,  # folder, in which those that are missing are made
-    methods: Sequence[str],  # of METHODS, by name
-) -> Iterator[tuple[str, np.ndarray]]:  # method and target embeddings (n_target, dim)
-    "The embeddings by each method that has what it needs."
+    environments: Path,  # folder of packages' environments; one that is missing is made
+    method: str,  # of METHODS
+) -> np.ndarray:  # (n_target, dim)
+    "Return the target embeddings of another package's method."
+    package, file = METHODS[method]
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        case.write(folder)
-        for package, made in METHODS.items():
-            wanted = [method for method in made if method in methods]
-            if not wanted or (package == "wechsel" and not case.words):
-                continue
-            python = peer_python(package, environments, install=True)
-            run = PEERS[package].run
-            arguments = dict(folder=place)
-            if package == "mergekit":
-                arguments["methods"] = [made[method].removeprefix("mergekit-") for method in wanted]
-            apart(f"{run.__module__}.{run.__name__}", arguments, python=str(python))
-            for method in wanted:
-                yield method, np.load(folder / f"{made[method]}.npy")
+        case.write(Path(place))
+        run, arguments = PEERS[package].run, dict(folder=place)
+        if package == "mergekit":
+            arguments["methods"] = [file.removeprefix("mergekit-")]
+        python = peer_python(package, environments, install=True)
+        apart(f"{run.__module__}.{run.__name__}", arguments, python=str(python))
+        return np.load(Path(place, f"{file}.npy"))

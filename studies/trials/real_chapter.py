@@ -1,17 +1,12 @@
-"""The commands of the page *A real model, start to end*: `python -m studies.trials.real_chapter DIR` runs them.
+"""The commands of the page *A real model, start to end*, and what llama.cpp answers to prompts."""
 
-DIR gets the models and texts of `studies.models.real`, and all that the commands make (6 GB, an hour on one core). What
-each printed, and the CPU seconds and memory that it took, go into `DIR/chapter.json`; a step that is there already is
-left alone, so that an interrupted run goes on. With `--check` the numbers are compared with
-`data/real-trial/chapter.json`, which the chapter shows.
-"""
-
-import argparse
 import json
 import math
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
 
 from studies.models.real import TEXTS, fetch, make_texts, models_folder
 from studies.trials.steps import Asked, Step, matching, run_steps, size_mb
@@ -57,6 +52,10 @@ def _evaluation(name: str, model: str, text: str) -> Step:
 
 def _file(added: int) -> str:
     return f"gemma-ny-{added}.gguf" if added else "gemma-small.gguf"
+
+
+SPEAKERS = {"before": "gemma3-270m.gguf", "trimmed": _file(0), "after": "gemma-ny.gguf"}
+CHATTERS = {"before": "smollm2-135m.gguf", "extended": "chat-ny.gguf", "trained": "chat-ny-trained.gguf"}
 
 
 def _extension(added: int) -> Step:
@@ -106,49 +105,43 @@ def steps() -> list[Step]:
 
 
 def said(place: Path) -> dict:
-    "What llama.cpp writes after the prompts, greedily, and how fast: the source's file, the trimmed one and the last."
-    told = {}
-    n_trimmed = len(GgufFile(place / _file(0)).get("tokenizer.ggml.tokens"))
-    sides = (
-        ("before", "gemma3-270m.gguf", math.inf),
-        ("trimmed", _file(0), math.inf),
-        ("after", "gemma-ny.gguf", n_trimmed),
-    )
-    for side, name, n_old in sides:  # tokens from this id on are new
+    "Return what llama.cpp writes after the prompts, greedily, and how fast: the source's file, trimmed and extended."
+    result = {}
+    verses = (place / "jonah.txt").read_text(encoding="utf-8").splitlines()
+    sizes = {name: len(GgufFile(place / name).get("tokenizer.ggml.tokens")) for name in SPEAKERS.values()}
+    for side, name in SPEAKERS.items():
+        n_old = sizes[_file(0)] if side == "after" else math.inf  # tokens from this id on are new
         with Llama(place / name) as model:
             answers = {prompt: model.greedy(begin, N_SAID) for prompt, begin in PROMPTS.items()}
-            verses = (place / "jonah.txt").read_text(encoding="utf-8").splitlines()
             ids = model.ids(verses)
-            words = sum(len(verse.split()) for verse in verses)
-            told[side] = dict(
+            result[side] = dict(
                 file=name,
                 text={prompt: answer.text for prompt, answer in answers.items()},
                 tokens_per_second=round(max(answer.tokens_per_second for answer in answers.values()), 1),
-                tokens_per_word=round(sum(map(len, ids)) / words, 3),
+                tokens_per_word=round(sum(map(len, ids)) / sum(len(verse.split()) for verse in verses), 3),
                 pieces=[[model.text([id]), id >= n_old] for id in ids[SHOWN_VERSE]],
                 file_mb=round(size_mb(place / name), 1),
-                tokens=len(GgufFile(place / name).get("tokenizer.ggml.tokens")),
+                tokens=sizes[name],
                 memory_mb=round(memory_mb(model.process.pid)[1] * 2**20 / 1e6),
             )
-    return told
+    return result
 
 
 def chats(place: Path) -> dict:
-    "How the chat model answers in its template: before, extended and trained."
-    told = {}
-    files = {"before": "smollm2-135m.gguf", "extended": "chat-ny.gguf", "trained": "chat-ny-trained.gguf"}
-    template = GgufFile(place / files["before"]).get(TEMPLATE)
-    for side, name in files.items():
+    "Return how the chat model answers in its template: before, extended and trained."
+    result, template = {}, GgufFile(place / CHATTERS["before"]).get(TEMPLATE)
+    for side, name in CHATTERS.items():
         with Llama(place / name) as model:
             answers = {q: model.chat([dict(role="user", content=q)]) for q in QUESTIONS}
-        told[side] = dict(
+        texts = {q: answer.text for q, answer in answers.items()}
+        result[side] = dict(
             file=name,
-            text={q: answer.text for q, answer in answers.items()},
-            right=matching({q: answer.text for q, answer in answers.items()}, QUESTIONS),
+            text=texts,
+            right=matching(texts, QUESTIONS),
             ended=sum(answer.finish_reason == "stop" for answer in answers.values()),
             same_template=GgufFile(place / name).get(TEMPLATE) == template,
         )
-    return told
+    return result
 
 
 ASKED: Asked = {"export": {"said": said}, "export the chat model": {"chats": chats}}  # of llama.cpp
@@ -183,20 +176,18 @@ def differences(
     return found
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    "Run the chapter's commands in a folder; with --check compare what comes out."
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("dir", type=Path, help="a folder for models, texts and the record")
-    parser.add_argument("--check", action="store_true", help="compare with the record that the chapter shows")
-    given = parser.parse_args(argv)
-    given.dir.mkdir(parents=True, exist_ok=True)
-    record = run(given.dir.resolve())
-    if given.check:
+def main(
+    folder: Annotated[Path, Argument(metavar="DIR", help="Folder for models, texts and the record.")],
+    check: Annotated[bool, Option("--check", help="Compare with data/real-trial/chapter.json.")] = False,
+) -> None:
+    """Run the commands of the page *A real model* (6 GB, an hour on one CPU core) into `DIR/chapter.json`; it resumes.
+
+    Example: `python -m studies trial real-chapter DIR`
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    record = run(folder.resolve())
+    if check:
         shown = json.loads(data_path("real-trial", RECORD).read_text(encoding="utf-8"))
         if problems := differences(shown, record):
             raise SystemExit("\n".join(problems))
         print(f"the {len(shown)} entries of the record hold")
-
-
-if __name__ == "__main__":
-    main()

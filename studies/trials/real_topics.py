@@ -1,25 +1,20 @@
-"""Topics in scripts that a real encoder does not read, with its vocabulary and with new ones.
-
-    python -m studies.trials.real_topics MODEL SIB200 --languages am ka te --seeds 0 1 2
-
-MODEL is the folder of a BERT encoder, SIB200 that of the data set, with a folder for each language. A classifier on
-the mean of the encoder's outputs and the whole model are fine-tuned on the 701 training sentences of a language, on
-which a new vocabulary is trained too. What has been measured is not measured again.
-"""
+"""Topic classification in scripts that a real encoder does not cover, with its vocabulary and with new ones."""
 
 from __future__ import annotations
 
-import argparse
-import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import torch
 from torch import nn
+from typer import Argument, Option
+from typer.models import OptionInfo
 
+from studies.records.record import Record
 from vocab_lit.methods.factored import Factors, factorize
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.models.source import Source
@@ -32,14 +27,14 @@ from vocab_lit.vectors.token_vectors import token_vectors
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-TABLE = Path("data/real-topics.csv")
 AS_IT_COMES = "source"  # the model with its own vocabulary
 _LOW = ("mf1-lex", "mf1-lex-projected", "mf10-kmeans-lex", "mf10-kmeans-lex-projected")
 METHODS = (AS_IT_COMES, "el-rand", "el-lex", *_LOW, "blend")
 FOLDERS = {"am": "amh_Ethi", "en": "eng_Latn", "ka": "kat_Geor", "te": "tel_Telu", "th": "tha_Thai"}
-COLUMNS = ["model", "language", "method", "seed", "accuracy", "unknown", "tokens_per_word", "tokens", "epochs"]
+_KEYS = ("model", "language", "method", "seed")
+TABLE = Record("real-topics.csv", _KEYS, (*_KEYS, "accuracy", "unknown", "tokens_per_word", "tokens", "epochs"))
 TOKENS, LENGTH, BATCH, EPOCHS = 4000, 32, 16, 3
-RATES = {"embeddings": 1e-3, "others": 1e-4}  # of all methods alike, and of the classifier that of the embeddings
+RATES = {"embeddings": 1e-3, "others": 1e-4}  # of all methods; the classifier has that of the embeddings
 
 
 class Topics(NamedTuple):
@@ -148,20 +143,13 @@ class Encoder:
             self.factors[factoring] = factorize(embeddings, factoring)
         return self.factors.get(factoring)
 
-    def measure(
-        self,
-        method: str,
-        train: Topics,
-        test: Topics,
-        seed: int,
-    ) -> dict[str, float | int]:  # by the last columns of the table
-        "Fine-tune the model with a vocabulary, and test it."
+    def measure(self, method: str, train: Topics, test: Topics, seed: int) -> dict[str, Any]:
+        "Fine-tune the model with a vocabulary and test it; return the last columns of the table."
         torch.manual_seed(seed)
         model, tokenizer = self.source.load().float(), self.source.tokenizer
         if method != AS_IT_COMES:
             target = train_tokenizer_like(tokenizer, train.sentences, vocab_size=TOKENS)
-            needs = get_recipe(method).needs
-            vectors = token_vectors(target, train.sentences, seed=seed) if needs else None
+            vectors = token_vectors(target, train.sentences, seed=seed) if get_recipe(method).needs else None
             factors = self.factors_for(method)
             made = transplant(model, tokenizer, target, method, vectors, seed, factors=factors)
             model, tokenizer = made.model, made.tokenizer
@@ -169,49 +157,37 @@ class Encoder:
         classifier = Classifier(model, len(names))
         fine_tune(classifier, tokenizer, train, names, seed)
         text = fit(tokenizer, test.sentences)
-        scored = dict(accuracy=round(accuracy(classifier, tokenizer, test, names), 1))
-        facts = dict(unknown=round(text.unk_rate, 3), tokens_per_word=round(text.fertility, 2))
-        return scored | facts | dict(tokens=len(tokenizer), epochs=EPOCHS)
+        return dict(
+            accuracy=round(accuracy(classifier, tokenizer, test, names), 1),
+            unknown=round(text.unk_rate, 3),
+            tokens_per_word=round(text.fertility, 2),
+            tokens=len(tokenizer),
+            epochs=EPOCHS,
+        )
 
 
-def read_table(path: Path) -> list[dict[str, str]]:
-    "The rows that were measured."
-    if not path.is_file():
-        return []
-    with open(path, encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+def _repeated(name: str, help: str, usual: str) -> OptionInfo:
+    return Option(name, help=f"{help}. May be repeated.", show_default=usual)
 
 
-def add_rows(path: Path, columns: Sequence[str], rows: Iterable[dict]) -> None:
-    "Write rows behind those of a table, which is made where it is not there."
-    rows, is_new = list(rows), not path.is_file()  # measured first
-    with open(path, "a", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, columns, lineterminator="\n")
-        if is_new:
-            writer.writeheader()
-        writer.writerows(rows)
+def main(
+    model: Annotated[Path, Argument(help="Folder of a BERT encoder.")],
+    data: Annotated[Path, Argument(help="Folder of SIB-200, with a folder for each language.")],
+    languages: Annotated[list[str] | None, _repeated("--language", f"Of {' '.join(FOLDERS)}", "am ka")] = None,
+    methods: Annotated[list[str] | None, _repeated("--method", "Of replacing the vocabulary", "all")] = None,
+    seeds: Annotated[list[int] | None, _repeated("--seed", "Of fine-tuning", "0")] = None,
+    out: Annotated[Path | None, Option(help="Another table.", show_default="data/real-topics.csv")] = None,
+) -> None:
+    """Fine-tune an encoder on the 701 sentences of a language with each vocabulary; it resumes.
 
+    Example: `python -m studies trial real-topics MODEL SIB200 --language am --language ka --seed 0 --seed 1`
+    """
+    encoder = Encoder(model)
 
-def main(argv: Sequence[str] | None = None) -> None:
-    "Measure the methods in languages."
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path, help="folder of an encoder")
-    parser.add_argument("data", type=Path, help="folder of SIB-200")
-    parser.add_argument("--languages", nargs="+", choices=FOLDERS, default=["am", "ka"])
-    parser.add_argument("--methods", nargs="+", default=METHODS)
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
-    parser.add_argument("--out", type=Path, default=TABLE)
-    args = parser.parse_args(argv)
-    encoder = Encoder(args.model)
-    known = {tuple(row[key] for key in COLUMNS[:4]) for row in read_table(args.out)}
-    for seed in args.seeds:
-        for language in args.languages:
-            train, test = (read_topics(args.data / FOLDERS[language] / f"{part}.tsv") for part in ("train", "test"))
-            for method in args.methods:
-                key = dict(model=args.model.name, language=language, method=method, seed=seed)
-                if tuple(map(str, key.values())) not in known:
-                    add_rows(args.out, COLUMNS, [key | encoder.measure(method, train, test, seed)])
+    def measure(case: dict[str, Any]) -> dict[str, Any]:
+        train, test = (read_topics(data / FOLDERS[case["language"]] / f"{part}.tsv") for part in ("train", "test"))
+        return encoder.measure(case["method"], train, test, case["seed"])
 
-
-if __name__ == "__main__":
-    main()
+    cases = product(seeds or [0], languages or ["am", "ka"], methods or METHODS)
+    named = [dict(model=model.name, language=language, method=method, seed=seed) for seed, language, method in cases]
+    TABLE.measure(named, measure, out)

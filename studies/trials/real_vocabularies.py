@@ -1,10 +1,4 @@
-"""What the papers' own vocabularies decide before anything is trained, on real text, beside what the papers print.
-
-    python -m studies vocabularies TOKENIZERS TEXTS
-
-TOKENIZERS has a folder for each tokenizer by its name on the Hub, without the namespace, as xlm-roberta-base; below
-`focus/LANGUAGE` lie tokenizers of FOCUS's authors. TEXTS has a folder of text files for each language.
-"""
+"""What the papers' own vocabularies decide on real text before any training, beside the reported results."""
 
 from __future__ import annotations
 
@@ -12,14 +6,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from typer import Argument
 
 from studies.data.coverage import coverage, overlap_kinds
 from studies.papers.printed import published
+from studies.records.record import Record
 from vocab_lit.methods.settings import find_recipe
-from vocab_lit.text.corpus import data_path, read_lines, split_lines
+from vocab_lit.text.corpus import read_lines, split_lines
 from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.tokens.train import train_tokenizer_like
 from vocab_lit.tokens.vocab import Vocab, fit, overlap
@@ -130,6 +126,7 @@ _IN_TEXT = {  # what papers print outside their tables
 TRAINED = "trained on the text"
 TEXT_COLUMNS = ("paper", "source", "vocabulary", "language", "where", "of", "metric", "texts")
 COLUMNS = [*TEXT_COLUMNS[:-1], "value", "printed", "texts", "MB"]
+RECORD = Record("vocabularies.csv", (), tuple(COLUMNS))
 
 
 @cache
@@ -248,20 +245,29 @@ def measure(
     return pd.DataFrame(rows).drop_duplicates().reindex(columns=COLUMNS).round(dict(value=3))
 
 
-def record(tokenizers: str | Path, texts: str | Path) -> Path:  # arguments as those of `measure`
-    "Measure, and write `data/vocabularies.csv`."
-    path = data_path("vocabularies.csv")
-    measure(tokenizers, texts).to_csv(path, index=False)
-    return path
-
-
 def recorded() -> pd.DataFrame:
-    "What `record` has written."
-    import pandas as pd
+    "Return the bundled table."
+    names = list(TEXT_COLUMNS)
+    rows = RECORD.frame().astype(dict.fromkeys(names, object))
+    return rows.fillna(dict.fromkeys(names, ""))
 
-    return pd.read_csv(data_path("vocabularies.csv"), dtype=dict.fromkeys(TEXT_COLUMNS, str)).fillna(
-        dict.fromkeys(TEXT_COLUMNS, "")
-    )
+
+def main(
+    tokenizers: Annotated[
+        Path,
+        Argument(
+            help="Folder with one for each tokenizer, by its name on the Hub without the namespace; focus/LANGUAGE has "
+            "those of FOCUS's authors."
+        ),
+    ],
+    texts: Annotated[Path, Argument(help="Folder with one for each language, with files of text.")],
+) -> None:
+    """Measure what the papers' own vocabularies decide without training, and write data/vocabularies.csv.
+
+    Example: `python -m studies trial vocabularies TOKENIZERS TEXTS`
+    """
+    RECORD.write(measure(tokenizers, texts).to_dict("records"))
+    print("written:", RECORD.path())
 
 
 def beside(

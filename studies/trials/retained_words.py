@@ -1,26 +1,26 @@
-"""What frequent words of a retained language cost and save when a vocabulary is trimmed, before any training.
-
-    python -m studies.trials.retained_words MODEL --name smollm2-135m --text sw.txt --keep en.txt --language en \\
-        --test news=news.txt --test FLORES=flores.txt
-
-A row for each number of words and each test text is added to `data/retained-words.csv`.
-"""
+"""What frequent words of a retained language cost and save when a vocabulary is trimmed, before any training."""
 
 from __future__ import annotations
 
-import argparse
-import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
 
+from typer import Argument, Option
+
+from studies.records.record import Record
 from vocab_lit.models.pipeline import trim_files
 from vocab_lit.models.source import FolderSource
 from vocab_lit.text.corpus import read_lines
 from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.training.perplexity import perplexity
 
-TABLE = Path("data/retained-words.csv")
+RECORD = Record(
+    "retained-words.csv",
+    ("model", "keep"),
+    ("model", "keep", "words", "tokens", "megabytes", "test", "before", "after"),
+)
 WORDS = (0, 20_000, 60_000)
 LINES = 120  # of each test text
 WINDOW = dict(length=256, stride=240)
@@ -33,7 +33,7 @@ def bits_of(source: FolderSource, tests: dict[str, list[str]]) -> dict[str, floa
 
 
 def measure(
-    source: FolderSource, name: str, text: str, keep: str, language: str, tests: dict[str, list[str]]
+    source: FolderSource, text: str, keep: str, language: str, tests: dict[str, list[str]]
 ) -> Iterator[dict[str, object]]:  # a row for each number of words and each test text
     "Trim a model with more and more frequent words of a language, and measure text that no vocabulary was made from."
     before = bits_of(source, tests)
@@ -42,44 +42,25 @@ def measure(
             settings = TrimSettings(words=f"{language}:{n}" if n else "")
             trim_files(source, [text, keep], Path(folder, "out"), settings)
             small = FolderSource(Path(folder, "out"))
-            after, sizes = bits_of(small, tests), small.sizes
+            after = bits_of(small, tests)
+            size = dict(tokens=len(small.tokenizer), megabytes=round(4 * small.sizes["parameters"] / 1e6))
         for test, bits in after.items():
-            yield dict(
-                model=name,
-                keep=Path(keep).name,
-                words=n,
-                tokens=len(small.tokenizer),
-                megabytes=round(4 * sizes["parameters"] / 1e6),
-                test=test,
-                before=round(before[test], 4),
-                after=round(bits, 4),
-            )
+            yield dict(words=n, **size, test=test, before=round(before[test], 4), after=round(bits, 4))
 
 
-def add_rows(rows: Sequence[dict[str, object]], path: Path = TABLE) -> None:
-    "Write rows to the table; those of the same model and text to retain are replaced."
-    there = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines())) if path.is_file() else []
-    new = {(row["model"], row["keep"]) for row in rows}
-    others = [row for row in there if (row["model"], row["keep"]) not in new]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows([*others, *rows])
+def main(
+    model: Annotated[Path, Argument(help="Folder of a causal language model.")],
+    name: Annotated[str, Option(help="Name of the model.")],
+    text: Annotated[str, Option(help="Text in the target language.")],
+    keep: Annotated[str, Option(help="Text in the retained language.")],
+    language: Annotated[str, Option(help="Code of the retained language.")],
+    test: Annotated[list[str], Option(metavar="NAME=FILE", help="Text that is not retained. May be repeated.")],
+) -> None:
+    """Add a row for each number of words and each test text to data/retained-words.csv.
 
-
-def main() -> None:
-    "Run from the command line."
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path, help="folder of a causal language model")
-    for option in ("name", "text", "keep", "language"):
-        parser.add_argument(f"--{option}", required=True)
-    parser.add_argument("--test", action="append", required=True, help="NAME=FILE: text that is not retained")
-    given = parser.parse_args()
-    pairs = (test.split("=", 1) for test in given.test)
-    tests = {name: read_lines(file)[:LINES] for name, file in pairs}
-    source = FolderSource.open(given.model)
-    add_rows(list(measure(source, given.name, given.text, given.keep, given.language, tests)))
-
-
-if __name__ == "__main__":
-    main()
+    Example: `python -m studies trial retained-words MODEL --name smollm2-135m --text sw.txt --keep en.txt --language en
+    --test news=news.txt`
+    """
+    tests = {title: read_lines(file)[:LINES] for title, file in (one.split("=", 1) for one in test)}
+    source, case = FolderSource.open(model), dict(model=name, keep=Path(keep).name)
+    RECORD.write([case | row for row in measure(source, text, keep, language, tests)])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import logging
 import math
 import os
+import re
 import shutil
 import statistics
 import tempfile
@@ -23,6 +23,7 @@ import torch
 from transformers import TrainerCallback
 
 import vocab_lit
+from studies.records.record import Record
 from vocab_lit.models.device import find_device
 from vocab_lit.models.source import Source
 from vocab_lit.runs.folder import made_once, write_lines
@@ -33,7 +34,7 @@ from vocab_lit.study.study import cell_fingerprint, check_study, study_digests
 from vocab_lit.study.study_file import GridCell, Study, Way, read_study, way_parts
 from vocab_lit.tasks.evaluate import errors_only
 from vocab_lit.text.corpus import Amount, Lines, data_path, read_lines, sample_lines, write_json
-from vocab_lit.text.files import alone, check_file_name, check_output, one_at_a_time
+from vocab_lit.text.files import alone, check_file_name, check_output
 from vocab_lit.text.settings import SettingError, read_yaml, wrong
 from vocab_lit.tokens.vocab import fit
 from vocab_lit.training.settings import KeepSettings
@@ -116,11 +117,6 @@ class Speedrun:
         return f"{self.way.name}-{self.minutes:g}min{again}"
 
     @cached_property
-    def digest(self) -> str:  # 8 hexadecimal digits
-        "A hash of what the recipe says."
-        return facts_digest(self.way.facts)
-
-    @cached_property
     def fingerprint(self) -> str:  # 16 hexadecimal digits
         "A hash of the recipe, the model and the texts."
         return cell_fingerprint(self.study, self.cell, study_digests(self.study))
@@ -129,12 +125,6 @@ class Speedrun:
     def track_digest(self) -> str:  # 8 hexadecimal digits
         "A hash of the track's model and texts."
         return facts_digest([study_digests(self.study), self.study.measures])
-
-    @property
-    def given_steps(self) -> tuple[int, int]:  # done, planned; 0, 0: none are given
-        "The steps that are to be repeated."
-        done, _, planned = (self.steps or "0").partition("/")
-        return int(done), int(planned or done)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -158,11 +148,13 @@ def _check_track(study: Study) -> None:
         raise wrong(f"{at}: other", f"give sentences in {code} and in a language that the model is to keep")
 
 
-def _check_steps(steps: str) -> None:
-    done, slash, planned = steps.partition("/")
-    numbers = [done, planned] if slash else [done]
-    if steps and not (all(n.isdecimal() and int(n) for n in numbers) and int(done) <= int(numbers[-1])):
+def repeated_steps(steps: str) -> tuple[int, int]:  # done, planned; 0, 0: none are given
+    "Read the steps of a record; raise `SettingError` if they are none."
+    numbers = re.fullmatch(r"(\d+)(?:/(\d+))?", steps or "0")
+    done, planned = (int(n or numbers[1]) for n in numbers.groups()) if numbers else (1, 0)
+    if done > planned or (steps and not done):
         raise SettingError("steps", f" {steps}: give the steps of a record, such as 290 or 290/300")
+    return done, planned
 
 
 def read_recipe(recipe: Path) -> Way:
@@ -191,7 +183,7 @@ def open_speedrun(
     recipe = Path(recipe)
     if not 0 < minutes < math.inf:
         raise SettingError("minutes", f" {minutes}: give a number above 0")
-    _check_steps(steps)
+    repeated_steps(steps)
     study = read_study(track or data_path("speedrun", "track.yml"), data)
     way = read_recipe(recipe)
     study = replace(study, ways={way.name: way}, baseline=way.name)
@@ -224,7 +216,7 @@ class _Clock(TrainerCallback):
         score: Callable[[PreTrainedModel], float] | None = None,
         last: float = math.inf,  # step
         saved: Callable[[_Clock, int], None] = lambda clock, step: None,  # told of each checkpoint
-        notes: dict | None = None,  # of the checkpoint from which a run goes on: spent, curve
+        notes: dict | None = None,  # of the checkpoint from which a run resumes: spent, curve
     ):
         self.budget, self.after, self.score, self.last, self.saved = budget, after, score, last, saved
         self.notes, self.curve = notes or {}, []
@@ -299,7 +291,7 @@ class _Run:
 
     @property
     def start(self) -> Path:
-        "The model that training begins with."
+        "Return the model before training."
         return Path(self.note["start"]["folder"])
 
     @property
@@ -354,7 +346,7 @@ def _try(run: _Run) -> _Costs:
 def _plan(run: _Run) -> None:
     "How many steps the budget has; `ValueError` where it has none. Given steps need no plan."
     if run.asked.steps:
-        last, planned = run.asked.given_steps
+        last, planned = repeated_steps(run.asked.steps)
         run.write(planned=planned, last=last, reserve=0)
         return
     costs = _try(run)
@@ -368,7 +360,7 @@ def _plan(run: _Run) -> None:
 
 
 def _train(run: _Run) -> None:
-    "Train to the end of the budget, or go on from a checkpoint."
+    "Train to the end of the budget, or resume from a checkpoint."
     note, study = run.note, run.asked.study
     sentences = run.asked.judges()[run.asked.cell.language]
     some = sentences[:: max(1, len(sentences) // _ALONG)]
@@ -447,7 +439,7 @@ def _record(run: _Run) -> dict[str, str]:
     return dict(
         date=datetime.now(UTC).strftime("%Y-%m-%d"),
         recipe=asked.way.name,
-        hash=asked.digest,
+        hash=facts_digest(asked.way.facts),
         minutes=f"{asked.minutes:g}",
         score=f"{bits[language]:.4f}",
         before=f"{before[language]:.4f}",
@@ -468,27 +460,14 @@ def _record(run: _Run) -> dict[str, str]:
     )
 
 
+TABLE = Record("speedrun.csv", RECORD, RECORD)
+
+
 def check_records(path: Path) -> None:
-    "`ValueError` where a file is there that has other columns than records have."
-    if path.is_file():
-        with open(path, encoding="utf-8", newline="") as file:
-            columns = next(csv.reader(file), [])
-        if columns != list(RECORD):
-            raise ValueError(f"{path} is no file of records: its columns are {', '.join(columns)}; give another file")
-
-
-def _add_record(record: dict[str, str], path: Path) -> None:
-    "Write a record behind the others, unless it is among them."
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with one_at_a_time(path):
-        is_new = not path.exists()
-        if not is_new and record in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
-            return
-        with open(path, "a", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, RECORD, lineterminator="\n")
-            if is_new:
-                writer.writeheader()
-            writer.writerow(record)
+    "Raise `ValueError` if a file has other columns than records have."
+    columns = list(next(iter(TABLE.rows(path)), RECORD))
+    if columns[: len(RECORD)] != list(RECORD):
+        raise ValueError(f"{path} is no file of records: its columns are {', '.join(columns)}; give another file")
 
 
 def _begin(run: _Run) -> None:
@@ -510,7 +489,7 @@ def run_speedrun(
     out: str | Path,  # folder of many speedruns
     records: str | Path = "",  # CSV; empty: in the folder
 ) -> dict[str, str]:  # the record, by the columns of `RECORD`
-    "Run a recipe to the end of its budget and record its score; interrupted, it goes on where it was."
+    "Run a recipe to the end of its budget and record its score; an interrupted run resumes."
     run, records = _Run(asked, Path(out).absolute()), Path(records or Path(out, "speedrun.csv"))
     check_records(records)
     _begin(run)
@@ -526,5 +505,5 @@ def run_speedrun(
                 make(run)
         if "record" not in run.note:
             run.write(record=_record(run))
-        _add_record(run.note["record"], records)
+        TABLE.write([run.note["record"]], records)
     return run.note["record"]

@@ -1,30 +1,21 @@
-"""How well models predict a language right after their vocabulary was replaced, by every method, before any training.
-
-    python -m studies.trials.starts TEXT HELD_OUT MODEL [MODEL ...] --language sw [--source-text EN --dictionary D]
-
-TEXT is what tokenizer and vectors are trained on, HELD_OUT lines that it does not have, MODEL a folder of a causal
-model. A row for each method is added to `data/starts.csv`; `--missing` leaves those alone that are there. With
-`--packages FOLDER` methods of other packages are measured too, in environments that are made there. With `--trained`
-each model is trained on TEXT first, for 40 steps of 4 x 64 tokens; `data/starts-trained.csv` has those.
-"""
+"""Bits per byte of models right after their vocabulary was replaced or extended, by every method."""
 
 from __future__ import annotations
 
-import argparse
-import csv
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import accumulate, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import torch
-from tqdm.auto import tqdm
+from typer import Argument, Option
 
+from studies.records.record import Record
 from studies.trials.package_starts import METHODS as PACKAGE_METHODS
-from studies.trials.package_starts import PackageCase, embeddings_of_packages
+from studies.trials.package_starts import TWO_LANGUAGES, PackageCase, embeddings_of_package
 from vocab_lit.methods.recipe import Gaussian, Recipe
 from vocab_lit.methods.registry import get_recipe
 from vocab_lit.models.source import Source, load_model
@@ -48,7 +39,6 @@ if TYPE_CHECKING:
     from vocab_lit.vectors.token_vectors import TokenVectors
     from vocab_lit.vectors.word_vectors import WordVectors
 
-TABLE, TRAINED = Path("data/starts.csv"), Path("data/starts-trained.csv")
 UNTOUCHED = "untouched"  # the model with its own vocabulary
 METHODS = (
     *(UNTOUCHED, "blend", "focus", "subtoken-mean", "clp", "mean-resizing", "identity", "random-mapping"),
@@ -57,7 +47,10 @@ METHODS = (
 AT_MEAN = " at mean"  # behind a method's name: what it would sample lies at the mean of the source embeddings
 TRAINING = LaptConfig(steps=40, batch_size=4, length=64, learning_rate=3e-4, eval_every=40)  # of `--trained`
 KEYS = ("model", "language", "method", "seed")
-COLUMNS = [*KEYS[:3], "bits_per_byte", "seed", "tokens", "tokens_per_word", "sampled", "text", "held_out"]
+_COLUMNS = (*KEYS[:3], "bits_per_byte", "seed", "tokens", "tokens_per_word", "sampled", "text", "held_out")
+TABLE, EXTENDED, TRAINED = (
+    Record(f"starts{kind}.csv", KEYS, _COLUMNS, is_sorted=True) for kind in ("", "-extended", "-trained")
+)
 
 
 def first_lines(
@@ -104,13 +97,9 @@ def recipe_of(method: str) -> Recipe:
 
 def needs_two_languages(method: str) -> bool:
     "Whether a method needs word vectors of both languages and a dictionary."
-    return method in PACKAGE_METHODS["wechsel"] or (
-        method != UNTOUCHED and not _is_of_package(method) and recipe_of(method).needs == "aligned vectors"
-    )
-
-
-def _is_of_package(method: str) -> bool:
-    return any(method in made for made in PACKAGE_METHODS.values())
+    if method in PACKAGE_METHODS or method == UNTOUCHED:
+        return method == TWO_LANGUAGES
+    return recipe_of(method).needs == "aligned vectors"
 
 
 @dataclass
@@ -153,103 +142,84 @@ class Start:
         weight.data[:] = torch.from_numpy(embeddings)
         return model
 
-    def measured(
-        self,
-        methods: Sequence[str],
-        held_out: Sequence[str],
-        packages: Path | None = None,  # folder of environments
-    ) -> Iterator[dict[str, Any]]:  # method, bits_per_byte, tokens, tokens_per_word and sampled of each
-        "Replace the model's vocabulary by each method that has what it needs, and measure it."
-
-        def row(method: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, sampled: int | str):
-            if self.trained:
-                lapt(model, tokenizer, self.lines, held_out, TRAINING, self.seed)
-            bits, words = bits_per_byte(model.eval(), tokenizer, held_out), fit(tokenizer, held_out).fertility
-            facts = dict(tokens=len(tokenizer), tokens_per_word=round(words, 3), sampled=sampled)
-            return dict(method=method, bits_per_byte=round(bits, 4)) | facts
-
-        of_packages = [method for method in methods if _is_of_package(method)]
-        for method in tqdm([method for method in methods if method not in of_packages]):
-            model = load_model(self.source)
-            if method == UNTOUCHED:
-                yield row(method, model, self.source.tokenizer, 0)
-                continue
-            recipe = recipe_of(method)
-            if recipe.needs == "aligned vectors" and not self.words:
-                continue
-            made = transplant(model, self.source, self.tokenizer, recipe, self.vectors(recipe.needs), self.seed)
-            yield row(method, model, made.tokenizer, int((made.plan.group >= 0).sum()))
-        if packages and of_packages:
-            for method, embeddings in embeddings_of_packages(self._case(), packages, of_packages):
-                yield row(method, self.with_embeddings(embeddings), self.tokenizer, "")
-
-    def _case(self) -> PackageCase:
+    def package_case(self) -> PackageCase:
+        "Return what other packages start from."
         rows = load_model(self.source).get_input_embeddings().weight.detach().float().numpy()
         return PackageCase(self.source.tokenizer, self.tokenizer, rows, self.token_vectors, self.words, self.dictionary)
 
+    def made(self, method: str, packages: Path | None) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, int | str]:
+        "Return the model and the tokenizer that a method gives, and how many embeddings it samples, if that is known."
+        if method in PACKAGE_METHODS:
+            embeddings = embeddings_of_package(self.package_case(), packages or Path(), method)
+            return self.with_embeddings(embeddings), self.tokenizer, ""
+        model = load_model(self.source)
+        if method == UNTOUCHED:
+            return model, self.source.tokenizer, 0
+        recipe = recipe_of(method)
+        result = transplant(model, self.source, self.tokenizer, recipe, self.vectors(recipe.needs), self.seed)
+        return result.model, result.tokenizer, int((result.plan.group >= 0).sum())
 
-def read_rows(path: Path) -> dict[tuple[str, ...], dict[str, Any]]:  # by model, language, method and seed
-    "The rows of a table."
-    if not path.is_file():
-        return {}
-    with open(path, encoding="utf-8", newline="") as file:
-        return {tuple(row[key] for key in KEYS): row for row in csv.DictReader(file)}
+    def measure(
+        self,
+        method: str,
+        held_out: Sequence[str],
+        packages: Path | None = None,  # folder of environments
+    ) -> dict[str, Any]:  # bits_per_byte, tokens, tokens_per_word and sampled
+        "Replace the model's vocabulary by a method, and measure it."
+        model, tokenizer, sampled = self.made(method, packages)
+        if self.trained:
+            lapt(model, tokenizer, self.lines, held_out, TRAINING, self.seed)
+        bits, words = bits_per_byte(model.eval(), tokenizer, held_out), fit(tokenizer, held_out).fertility
+        numbers = dict(bits_per_byte=round(bits, 4), tokens=len(tokenizer), tokens_per_word=round(words, 3))
+        return numbers | dict(sampled=sampled)
 
 
-def add_rows(
-    rows: Iterable[dict[str, Any]],
-    path: Path,
+def main(
+    text: Annotated[Path, Argument(help="Text of the language, which tokenizer and vectors are trained on.")],
+    held_out: Annotated[Path, Argument(help="Unseen lines.")],
+    models: Annotated[list[Path], Argument(help="Folders of causal models.")],
+    language: Annotated[str, Option(help="Code of the language, for the table.")],
+    methods: Annotated[list[str] | None, Option("--method", help="May be repeated.", show_default="all")] = None,
+    source_text: Annotated[Path | None, Option(help="Text of the source language, for wechsel and ofa.")] = None,
+    dictionary: Annotated[Path | None, Option(help="Pairs of source and target words, for wechsel and ofa.")] = None,
+    packages: Annotated[
+        Path | None, Option(help="Measure other packages' methods too, in environments that are made in this folder.")
+    ] = None,
+    missing: Annotated[bool, Option("--missing", help="Skip what the table has.")] = False,
+    tokens: Annotated[int, Option(help="Size of the vocabulary.")] = 16_000,
+    extend: Annotated[int, Option(help="Add so many tokens to the model's instead.")] = 0,
+    held_out_bytes: Annotated[int, Option(help="Bytes of the unseen lines at most.")] = 5000,
+    trained: Annotated[bool, Option("--trained", help="Train each model first, 40 x 4 x 64 tokens.")] = False,
+    seed: int = 0,
+    out: Annotated[Path | None, Option(help="Another table.", show_default="starts[-extended|-trained].csv")] = None,
 ) -> None:
-    "Write rows to a table as they come; a row of the same model, language, method and seed gives way."
-    table = read_rows(path)
-    for row in rows:
-        table[tuple(str(row[key]) for key in KEYS)] = row
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(table[key] for key in sorted(table))
+    """Add a row for each model and method to data/starts.csv (or -extended, -trained), before any other training.
 
+    Example: `python -m studies trial starts sw.txt unseen.txt MODEL --language sw --source-text en.txt --dictionary D`
+    """
+    lines, unseen = Lines(text), first_lines(Lines(held_out), held_out_bytes)
+    two = bool(source_text and dictionary) and any(map(needs_two_languages, methods or METHODS))
+    words = tuple(train_words(Lines(file), seed=seed) for file in (source_text, text) if file) if two else ()
+    pairs = read_dictionary(dictionary) if two and dictionary else ()
 
-def main(argv: Sequence[str] | None = None) -> None:
-    "Measure the starts of models in one language."
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, help in (("text", "file, one text a line"), ("held_out", "file of unseen lines")):
-        parser.add_argument(name, type=Path, help=help)
-    parser.add_argument("models", type=Path, nargs="+", help="folders")
-    parser.add_argument("--language", required=True, help="code, for the table")
-    parser.add_argument("--methods", nargs="+", default=METHODS)
-    parser.add_argument("--source-text", type=Path, help="text of the source language, for wechsel and ofa")
-    parser.add_argument("--dictionary", type=Path, help="pairs of a source and a target word, for wechsel and ofa")
-    parser.add_argument("--packages", type=Path, help="folder of the environments of other packages")
-    parser.add_argument("--missing", action="store_true", help="leave alone what the table has")
-    parser.add_argument("--tokens", type=int, default=16_000, help="size of the vocabulary")
-    parser.add_argument("--extend", type=int, default=0, help="add so many tokens to the model's; give another --out")
-    parser.add_argument("--held-out-bytes", type=int, default=5000, help="at most so much of the unseen lines")
-    parser.add_argument("--trained", action="store_true", help="train each model first")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path)
-    args = parser.parse_args(argv)
-    args.out = args.out or (TRAINED if args.trained else TABLE)
-    lines, held_out = Lines(args.text), first_lines(Lines(args.held_out), args.held_out_bytes)
-    words, dictionary = (), ()
-    if args.source_text and args.dictionary and any(needs_two_languages(method) for method in args.methods):
-        words = tuple(train_words(Lines(text), seed=args.seed) for text in (args.source_text, args.text))
-        dictionary = read_dictionary(args.dictionary)
-    known = read_rows(args.out) if args.missing else {}
-    for folder in args.models:
-        of_all = dict(model=folder.name, language=args.language, seed=args.seed, text=args.text.name)
-        of_all["held_out"] = args.held_out.name
-        methods = [m for m in args.methods if (folder.name, args.language, m, str(args.seed)) not in known]
-        if not methods:
-            continue
+    @cache
+    def start(folder: Path) -> Start:
         source = Source.open(folder)
-        if args.extend:
-            tokenizer = extend_on_text(source.tokenizer, lines, args.extend).tokenizer
+        if extend:
+            tokenizer = extend_on_text(source.tokenizer, lines, extend).tokenizer
         else:
-            tokenizer = train_tokenizer_like(source.tokenizer, lines, vocab_size=args.tokens)
-        start = Start(source, tokenizer, lines, args.seed, words, dictionary, args.trained)
-        add_rows((of_all | row for row in start.measured(methods, held_out, args.packages)), args.out)
+            tokenizer = train_tokenizer_like(source.tokenizer, lines, vocab_size=tokens)
+        return Start(source, tokenizer, lines, seed, words, pairs, trained)
 
+    def measure(folder: Path, case: dict[str, Any]) -> dict[str, Any]:
+        row = start(folder).measure(case["method"], unseen, packages)
+        return row | dict(text=text.name, held_out=held_out.name)
 
-if __name__ == "__main__":
-    main()
+    untrained = EXTENDED if extend else TABLE
+    table = TRAINED if trained else untrained
+    possible = [
+        m for m in methods or METHODS if (two or not needs_two_languages(m)) and (packages or m not in PACKAGE_METHODS)
+    ]
+    for folder in models:
+        cases = [dict(model=folder.name, language=language, method=method, seed=seed) for method in possible]
+        table.measure(cases, partial(measure, folder), out, again=not missing)

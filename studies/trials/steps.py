@@ -29,7 +29,7 @@ class Step:
     makes: str = ""  # a file or folder
 
 
-Asked = Mapping[str, Mapping[str, Callable[[Path], dict]]]  # behind which step, what is asked of its folder, by name
+Asked = Mapping[str, Mapping[str, Callable[[Path], dict]]]  # by step: measurements that follow it, by name
 
 
 def size_mb(path: Path) -> float:
@@ -71,12 +71,12 @@ def run_step(
 
 
 def _numbers(printed: str) -> dict:
-    found = {"tokens_per_word": _TOKENS_PER_WORD, "bits_per_byte": _BITS}
-    return {name: float(match[1]) for name, pattern in found.items() if (match := re.search(pattern, printed))}
+    patterns = {"tokens_per_word": _TOKENS_PER_WORD, "bits_per_byte": _BITS}
+    return {name: float(match[1]) for name, pattern in patterns.items() if (match := re.search(pattern, printed))}
 
 
-def _made_of(step: Step, steps: Sequence[Step]) -> list[str]:
-    "The names of a step, and of those that read what it makes, or what is made of that."
+def _depending(step: Step, steps: Sequence[Step]) -> list[str]:
+    "Return the names of a step and of those that read what it makes, directly or not."
     made, names = {step.makes}, [step.name]
     for other in steps:
         if other.name not in names and made & set(shlex.split(other.command)):
@@ -94,7 +94,7 @@ def run_steps(
     record = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     for step in steps:
         if record.get(step.name, {}).get("command", "") != step.command:
-            for name in _made_of(step, steps):
+            for name in _depending(step, steps):
                 for old in (name, *asked.get(name, ())):
                     record.pop(old, None)
             print(step.command, flush=True)

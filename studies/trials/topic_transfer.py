@@ -1,30 +1,22 @@
-"""Topics learnt in English and read in other languages.
-
-    python -m studies.trials.topic_transfer MODEL TOPICS --texts FOLDER
-
-MODEL is the folder of an encoder such as multilingual-e5-small, TOPICS that of SIB-200 with a folder for each language.
-The model is trimmed to the texts. Every method begins with the classifier of topics that fits the frozen model best.
-Language adapters and LAPT train on a file of FOLDER for each language, such as `swh_Latn.txt`; without FOLDER on the
-sentences of topics.
-Rows are added to `data/topic-transfer.csv` as they are measured; those that are there are not measured again.
-"""
+"""Zero-shot transfer of topic classification from English, by MAD-X, LAPT, LoRA and fine-tuning."""
 
 from __future__ import annotations
 
-import argparse
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import torch
 from torch import nn
+from typer import Argument, Option
 
+from studies.records.record import Record
 from studies.trials import real_topics
-from studies.trials.real_topics import add_rows, mean_outputs, read_table
+from studies.trials.real_topics import mean_outputs
 from vocab_lit.models.adapterhub import load_adapter, save_adapter
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.pipeline import trim_files
@@ -37,8 +29,8 @@ from vocab_lit.training.settings import LaptConfig
 if TYPE_CHECKING:
     from transformers import BertForMaskedLM, BertModel, PreTrainedTokenizerBase
 
-TABLE = Path("data/topic-transfer.csv")
-COLUMNS = ("model", "method", "language", "seed", "metric", "value")
+_KEY = ("model", "method", "language", "seed", "metric")
+TABLE = Record("topic-transfer.csv", _KEY, (*_KEY, "value"))
 LANGUAGES = ("eng_Latn", "swh_Latn", "kat_Geor", "mlt_Latn")  # folders of SIB-200, the source first
 ALONE, KEPT = "classifier alone", "MAD-X, English adapters kept"
 RATES = {  # of training on topics, chosen before any result
@@ -48,15 +40,14 @@ RATES = {  # of training on topics, chosen before any result
     "full fine-tuning": 5e-5,
     "LoRA": 1e-3,
 }
-LEARNT, SCORED, UNSEEN = 400, 200, 60  # sentences: of topics in English, of a test, of text that judges adapters
+LEARNT, SCORED, UNSEEN = 400, 200, 60  # sentences for training, of the test set, and to validate adapters
 PAIRED = 100  # sentences, and their translations into English
 TASK_STEPS, TEXT_STEPS, BATCH, LONGEST = 50, 150, 8, 32
 ON_TEXT = LaptConfig(steps=TEXT_STEPS, batch_size=2 * BATCH, length=LONGEST, learning_rate=1e-3, eval_every=TEXT_STEPS)
 WHOLE_RATE = 1e-4  # of LAPT, which trains all weights
 
 
-@dataclass(frozen=True)
-class Topics:
+class Topics(NamedTuple):
     "Sentences and the numbers of their topics."
 
     texts: list[str]
@@ -64,7 +55,7 @@ class Topics:
 
 
 def read_topics(folder: Path, language: str, split: str, most: int) -> Topics:
-    "The first sentences of a split of SIB-200; topics are numbered in alphabetical order."
+    "Read the first sentences of a split of SIB-200; topics are numbered in alphabetical order."
     texts, topics = real_topics.read_topics(folder / language / f"{split}.tsv")
     names = sorted(set(topics))
     return Topics(texts[:most], torch.tensor([names.index(topic) for topic in topics[:most]]))
@@ -133,8 +124,8 @@ class Classifier(nn.Module):
             decay.step()
 
 
-def loss_rows(method: str, language: str, losses: dict[str, float]) -> list[dict[str, Any]]:
-    "The rows of what was trained on text, by metric."
+def _loss_rows(method: str, language: str, losses: dict[str, float]) -> list[dict[str, Any]]:
+    "Return the rows of training on text, by metric."
     row = dict(method=method, language=language, seed=0)
     return [row | dict(metric=metric, value=loss) for metric, loss in losses.items()]
 
@@ -214,21 +205,20 @@ class TopicTransfer:
         return cast("BertForMaskedLM", model)
 
     def adapter(self, language: str) -> Iterator[dict[str, Any]]:  # rows
-        "Train a language adapter where it is not there yet."
+        "Train a language adapter if it is not there yet."
         folder = self.work / language
         if folder.exists():
             return
-        masked = self._masked
-        madx = MadX(masked)
+        madx = MadX(self._masked)
         madx.add_language(language)
         with madx.learning(language):
-            losses = self._on_text(masked, [language])
+            losses = self._on_text(self._masked, [language])
         save_adapter(madx, "language", language, folder)
         madx.remove()
-        yield from loss_rows("MAD-X", language, losses)
+        yield from _loss_rows("MAD-X", language, losses)
 
     def lapt(self, language: str) -> Iterator[dict[str, Any]]:  # rows
-        "Train the whole model on a language's text where that is not done yet."
+        "Train the whole model on a language's text if that is not done yet."
         folder = self._lapted(language)
         if folder.exists():
             return
@@ -236,14 +226,14 @@ class TopicTransfer:
         masked.requires_grad_(True)
         losses = self._on_text(masked, [language], replace(ON_TEXT, learning_rate=WHOLE_RATE))
         masked.bert.save_pretrained(folder)
-        yield from loss_rows("LAPT", language, losses)
+        yield from _loss_rows("LAPT", language, losses)
 
     def _lapted(self, language: str) -> Path:
         return self.work / f"lapt-{language}"
 
     @cached_property
     def _frozen(self) -> torch.Tensor:
-        "The vectors of the sentences that are learnt from, by the model as it comes."
+        "Return the original model's vectors of the training sentences."
         return Classifier(self.body(), self.tokenizer).all_vectors(self.read(self.languages[0], "train").texts)
 
     def _made(self, method: str, seed: int) -> Classifier:
@@ -304,65 +294,53 @@ class TopicTransfer:
                 yield row | dict(metric="translations found, means kept", value=share_found(own, english))
 
     def scores(self, method: str, seed: int) -> Iterator[dict[str, Any]]:
-        "The accuracies of a method in the languages that it did not learn topics in."
-        if method == "LAPT":
-            yield from self._scores_after_lapt(seed)
-            return
-        model = self._made(method, seed)
-        if method in RATES:
-            model.train_on(self.read(self.languages[0], "train"), RATES[method], seed)
+        "Yield a method's accuracies in the languages whose topics it was not trained on."
+        train = self.read(self.languages[0], "train")
+        model = None if method == "LAPT" else self._made(method, seed)
+        if model and method in RATES:
+            model.train_on(train, RATES[method], seed)
         for language in self.languages[1:]:
             test, row = self.read(language, "test"), dict(language=language, seed=seed, metric="accuracy")
-            if method != "MAD-X":
-                yield row | dict(method=method, value=model.accuracy(test))
-                continue
-            for name, adapter in ((method, language), (KEPT, self.languages[0])):
-                model.body.madx.activate(adapter, "topics")
-                yield row | dict(method=name, value=model.accuracy(test))
-
-    def _scores_after_lapt(self, seed: int) -> Iterator[dict[str, Any]]:
-        for language in self.languages[1:]:
-            model = self._after_lapt(language)
-            model.train_on(self.read(self.languages[0], "train"), RATES["LAPT"], seed)
-            accuracy = model.accuracy(self.read(language, "test"))
-            yield dict(method="LAPT", language=language, seed=seed, metric="accuracy", value=accuracy)
+            adapted = model or self._after_lapt(language)
+            if not model:
+                adapted.train_on(train, RATES["LAPT"], seed)
+            adapters = {"MAD-X": language, KEPT: self.languages[0]} if method == "MAD-X" else {method: ""}
+            for name, adapter in adapters.items():
+                if adapter:
+                    adapted.body.madx.activate(adapter, "topics")
+                yield row | dict(method=name, value=adapted.accuracy(test))
 
 
-def measured(table: Path, model: str) -> set[tuple[str, str]]:
-    "The methods and seeds of which a table has all scores."
-    rows = [row for row in read_table(table) if row["model"] == model]
-    return {(row["method"], row["seed"]) for row in rows if row["metric"] == "accuracy"}
+def main(
+    model: Annotated[Path, Argument(help="Folder of an encoder such as multilingual-e5-small.")],
+    topics: Annotated[Path, Argument(help="Folder of SIB-200, with a folder for each language.")],
+    texts: Annotated[
+        Path | None,
+        Option(
+            help="Folder of a text for each language, such as swh_Latn.txt.", show_default="the sentences of the topics"
+        ),
+    ] = None,
+    work: Annotated[Path, Option(help="Folder for what is made once.")] = Path("_build/topic-transfer"),
+    seeds: Annotated[list[int] | None, Option("--seed", help="May be repeated.", show_default="0 1 2")] = None,
+    table: Annotated[Path | None, Option(help="Another table.", show_default="data/topic-transfer.csv")] = None,
+) -> None:
+    """Train topics on English and test them in other languages; add rows to data/topic-transfer.csv. It resumes.
 
+    The model is trimmed to the texts. Every method begins with the classifier that fits the frozen model best; language
+    adapters and LAPT train on the texts.
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path)
-    parser.add_argument("topics", type=Path)
-    parser.add_argument("--texts", type=Path, help="folder of a text file for each language, such as swh_Latn.txt")
-    parser.add_argument("--work", type=Path, default=Path("_build/topic-transfer"), help="for what is made once")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--table", type=Path, default=TABLE)
-    asked = parser.parse_args()
-    asked.work.mkdir(parents=True, exist_ok=True)
-    study = TopicTransfer(asked.model, asked.topics, asked.work, texts=asked.texts)
-    there = measured(asked.table, asked.model.name)
+    Example: `python -m studies trial topic-transfer MODEL SIB200 --texts FOLDER`
+    """
+    work.mkdir(parents=True, exist_ok=True)
+    study, name = TopicTransfer(model, topics, work, texts=texts), dict(model=model.name)
 
-    def add(rows):
-        named = (row | dict(model=asked.model.name, value=f"{row['value']:.3f}") for row in rows)
-        add_rows(asked.table, COLUMNS, named)
+    def add(*parts: Iterator[dict[str, Any]]) -> None:
+        TABLE.write([name | row | dict(value=f"{row['value']:.3f}") for row in chain(*parts)], table)
 
     for language in study.languages:
         add(study.adapter(language))
     for language in study.languages[1:]:
         add(study.lapt(language))
-    if (ALONE, "0") not in there:
-        add(study.scores(ALONE, 0))
-        add(study.translations())
-    for seed in asked.seeds:
-        for method in RATES:
-            if (method, str(seed)) not in there:
-                add(study.scores(method, seed))
-
-
-if __name__ == "__main__":
-    main()
+    for method, seed in [(ALONE, 0), *((method, seed) for seed in seeds or range(3) for method in RATES)]:
+        if not TABLE.has(name | dict(method=method, seed=seed, metric="accuracy"), table):
+            add(study.scores(method, seed), study.translations() if method == ALONE else iter(()))

@@ -1,6 +1,7 @@
 import os
 import re
 import runpy
+import subprocess
 import sys
 import types
 from dataclasses import replace
@@ -10,6 +11,7 @@ from unittest import mock
 import nbformat
 import pytest
 
+from studies.records.recorded import lay_out
 from tools import run_pages
 from tools.appendix import divide
 from tools.export import regenerate
@@ -76,8 +78,52 @@ def test_a_run_has_its_own_values_labels_and_title_and_keeps_its_outputs(site):
     assert done.cells[0].source.startswith("(first-label-am)=\n# Hello (Amharic)\n\n[Open in Colab](https://colab")
     links = "[](first-label-am), [toy](../library/00_toy.ipynb), [other](other-ka.ipynb#end) and [hall](hall.ipynb)"
     assert links in done.cells[0].source
-    assert done.cells[1].source.startswith("language = 'am'") and done.cells[2].outputs[0].text == "hello, am\n"
+    default, given, greeting, _ = done.cells[1:]
+    assert default.source.startswith("language = 'sw'") and given.source == '# Parameters\nlanguage = "am"\n'
+    assert given.metadata.tags == ["parameters", "injected-parameters"] and given.id == f"{default.id}-run"
+    assert greeting.outputs[0].text == "hello, am\n"
     assert all("papermill" not in c.metadata and "execution" not in c.metadata for c in done.cells)
+
+
+def code_and_outputs(path):
+    "The source of each code cell, and its outputs but for warnings and progress bars."
+    cells = [cell for cell in read(path).cells if cell.cell_type == "code"]
+    return [(cell.source, [one for one in cell.outputs if one.get("name") != "stderr"]) for cell in cells]
+
+
+def run_by_papermill(notebook, out, *parameters):
+    "Run a notebook by papermill's command in the checkout's top folder."
+    given = [word for parameter in parameters for word in ("-p", *parameter.split("="))]
+    command = [sys.executable, "-m", "papermill", f"book/{notebook.name}", str(out), "--no-progress-bar", *given]
+    env = os.environ | {"PYTHONPATH": str(checkout())}
+    subprocess.run(command, cwd=notebook.parents[1], env=env, check=True, capture_output=True)
+    return code_and_outputs(out)
+
+
+def test_papermill_s_command_gives_the_cells_of_a_page(site, tmp_path):
+    write_notebook(
+        site / "book" / "told.ipynb",
+        "language = 'sw'\nsteps = 5\nrate = 1e-4",
+        "import sys\nprint('slow', file=sys.stderr)\nprint(language, steps, rate)",
+        tags={0: ["parameters"]},
+    )
+    told = page(site, "told", parameters=dict(language="am", steps=2, rate=1e-4))
+    make(told)
+    ours = code_and_outputs(site / "_build" / "executed" / "runs-told.ipynb")
+    assert ours == run_by_papermill(told.notebook, tmp_path / "out.ipynb", "language=am", "steps=2")
+    assert len(ours) == 3 and ours[-1][1][0].text == "am 2 0.0001\n"
+
+
+@pytest.mark.slow  # a minute; every result is taken from the book's records
+def test_papermill_s_command_gives_the_cells_of_a_chapter(tmp_path):
+    lay_out(tmp_path / "study", anew=sys.maxsize)
+    given = dict(language="am", steps=40, records=str(tmp_path / "study" / "compare"))
+    run_chapter("compare", "am", out=tmp_path / "ours.ipynb", parameters=given)
+    executed = checkout() / "_build" / "executed" / f"{tmp_path.name}-ours.ipynb"
+    words = [f"{name}={value}" for name, value in given.items()]
+    theirs = run_by_papermill(checkout() / "book" / "compare.ipynb", tmp_path / "out.ipynb", *words)
+    assert code_and_outputs(executed) == theirs
+    executed.unlink()
 
 
 def test_a_page_is_made_again_only_when_something_it_depends_on_has_changed(site):
@@ -107,7 +153,7 @@ def test_a_page_whose_text_alone_has_changed_takes_the_outputs_that_are_there(si
     assert after.metadata.made.at == before.metadata.made.at
     greeting.cells[2].source += "\nprint('and more')"
     nbformat.write(greeting, notebook)
-    assert read(make(hello(site))).cells[2].outputs[0].text == "hello, am\nand more\n"
+    assert read(make(hello(site))).cells[3].outputs[0].text == "hello, am\nand more\n"
     notebook.write_text(unchanged)
 
 
@@ -187,7 +233,7 @@ def test_a_page_that_fails_has_its_text_its_outputs_up_to_there_and_a_notice_and
     assert text.startswith("(first-label-am)=\n# Hello (Amharic)\n\n:::{error}\nThis page could not be made:")
     assert "failed with AssertionError" in text and "`make page NAME=hello LANGUAGE=am`" in text
     assert str(site) not in text
-    assert [output.text for output in failed.cells[2].outputs] == ["hello, am\n"]
+    assert [output.text for output in failed.cells[3].outputs] == ["hello, am\n"]
     assert "{error}" not in read(make(hello(site))).cells[0].source
 
     unknown = replace(hello(site), parameters={"languages": "am"})  # fails before it runs

@@ -38,7 +38,8 @@ def called(program, words):
     command, context = typer.main.get_command(PROGRAMS[program]), None
     while hasattr(command, "commands"):
         (name, *words), context = words, typer.Context(command, parent=context)
-        command = command.commands[name]
+        if not (command := command.get_command(context, name)):
+            raise KeyError(name)
     _, rest, _ = command.make_parser(typer.Context(command, parent=context)).parse_args(words)
     assert not rest, f"{command.name}: {' '.join(rest)}"
     return command.name
