@@ -67,7 +67,7 @@ def _counts(source):  # claims of each verdict; those not checked and those with
     return counts
 
 
-@_fact("claims.yml")
+@_fact("claims")
 def findings() -> str:
     "How many claims there are, and what the papers' own numbers say about them."
     n = _counts("published")
@@ -77,7 +77,7 @@ def findings() -> str:
     )
 
 
-@_fact("claims.yml", STUDY, FIELD)
+@_fact("claims", STUDY, FIELD)
 def evidence() -> str:
     "A table of verdicts, a column for each kind of numbers; each column adds up to the number of claims."
     there = set(judged().source)

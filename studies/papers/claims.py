@@ -135,15 +135,15 @@ def _claim(said, paper, file):
 
 
 def load_claims(
-    path: str | Path | None = None,  # YAML: under each paper its claims; None: the bundled file
+    path: str | Path | None = None,  # YAML: under each paper its claims; or a folder of such files; None: ours
 ) -> list[Claim]:
-    "Read a file of claims; `ValueError` with file and claim where something in it is not known."
-    path = Path(path or data_path("claims.yml"))
-    out, papers = [], [p.stem for p in data_path("published").glob("*.csv")]
-    for paper, of_paper in _read_claims(path).items():
+    "Read claims; `ValueError` with file and claim where something in them is not known."
+    path, out, papers = Path(path or data_path("claims")), [], [p.stem for p in data_path("published").glob("*.csv")]
+    files = sorted(path.glob("*.yml"), key=lambda f: (f.stem not in papers, f.stem)) if path.is_dir() else [path]
+    for file, (paper, of_paper) in ((one, item) for one in files for item in _read_claims(one).items()):
         if paper not in papers and any(isinstance(said.get("published"), dict) for said in of_paper):
-            raise ValueError(f"{path.name}: no paper {paper!r}{_near(paper, papers)}")
-        out += [_claim(said, paper, path.name) for said in of_paper]
+            raise ValueError(f"{file.name}: no paper {paper!r}{_near(paper, papers)}")
+        out += [_claim(said, paper, file.name) for said in of_paper]
     ids = [claim.id for claim in out]
     if twice := [name for i, name in enumerate(ids) if name in ids[:i]]:
         raise ValueError(f"{path.name}: {twice[0]!r} is the name of two claims")

@@ -446,3 +446,10 @@ def test_the_starts_of_pretrained_models_are_asked_by_cells_of_model_and_languag
     assert len(predicates) == 6
     for name, predicate in predicates.items():
         assert {m for side in _sides(predicate) for m in listed(side["method"])} <= measured, name
+
+
+def test_the_claims_of_a_paper_are_in_the_file_of_its_name():
+    files = list(data_path("claims").glob("*.yml"))
+    named = [(file.stem, claim.paper) for file in files for claim in load_claims(file)]
+    assert {stem for stem, _ in named} == {file.stem for file in files} and all(stem == paper for stem, paper in named)
+    assert len(named) == len(load_claims())

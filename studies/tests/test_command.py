@@ -76,7 +76,7 @@ def test_claims_are_checked_on_the_papers_numbers_and_on_records(place):
     assert (
         shown.count("supported") > 5 and shown.count("publishe") >= 2
     )  # a column of each table, broken where it is narrow
-    assert "no claims of 'fokus'; choose from focus" in run("claims", "--paper", "fokus", code=1)
+    assert "no claims of 'fokus'; choose from embedding-structure, focus" in run("claims", "--paper", "fokus", code=1)
 
 
 def test_the_recorded_study_and_the_bundled_models_know_what_they_can_make():

@@ -238,6 +238,6 @@ def test_a_fingerprint_follows_files_and_texts():
     (folder / "a").rename(folder / "b")
     assert len({one, two, fingerprint("x", folders=[folder])}) == 3 and fingerprint() == library_fingerprint()
     three = fingerprint("x", folders=[folder])
-    for name in ("claims.yml", "published", "records", "bench.json", "architectures.json", "tokenizer_classes.json"):
+    for name in ("claims", "published", "records", "bench.json", "architectures.json", "tokenizer_classes.json"):
         (folder / name).write_text("what results are compared with decides none of them")
     assert fingerprint("x", folders=[folder]) == three != fingerprint("x", folders=[folder], compared=True)

@@ -16,11 +16,11 @@ def test_a_wheel_has_the_library_its_types_the_data_of_its_commands_and_nothing_
     assert {"vocab_lit/__init__.py", "vocab_lit/py.typed", "vocab_lit/text/corpus.py"} <= modules
     files = [*modules, *(f"vocab_lit/data/{name}" for name in DATA), "vocab_lit-0.1.0.dist-info/METADATA"]
     assert problems(files, modules) == []
-    more = ["tools/book.py", "vocab_lit/data/claims.yml", "vocab_lit/data/models/field-xlmr/model.safetensors"]
+    more = ["tools/book.py", "vocab_lit/data/claims/focus.yml", "vocab_lit/data/models/field-xlmr/model.safetensors"]
     assert problems([name for name in [*files, *more] if name != "vocab_lit/py.typed"], modules) == [
         "vocab_lit/py.typed is not in the wheel",
         "tools/book.py does not belong into the wheel",
-        "vocab_lit/data/claims.yml is data that no command reads",
+        "vocab_lit/data/claims/focus.yml is data that no command reads",
         "vocab_lit/data/models/field-xlmr/model.safetensors is data that no command reads",
     ]
     assert problems(list(modules), modules) == ["the wheel has no data"]

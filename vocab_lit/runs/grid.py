@@ -51,7 +51,7 @@ def environment() -> dict:
 
 
 # data that decide no result: published numbers, records, times, and the page that shows a model
-_COMPARED = {"published", "records", "field", "report", "real-trial", "speedrun", "claims.yml"} | {
+_COMPARED = {"published", "records", "field", "report", "real-trial", "speedrun", "claims"} | {
     *("architectures.json", "bench.json", "tokenizer_classes.json"),
     *("adapt.csv", "embedding_clusters.csv", "real-topics.csv", "speedrun.csv", "starts.csv"),
     *("starts-extended.csv", "starts-trained.csv", "topic-transfer.csv"),
