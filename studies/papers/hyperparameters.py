@@ -157,10 +157,13 @@ def _unks_everywhere(scale: str) -> Values:
     import torch
 
     from vocab_lit.methods.factored import Factoring, factorize
+    from vocab_lit.methods.registry import get_recipe
 
     usual = UNKS["MF10-KMEANS-LEX"].text
     small = torch.arange(6.0).reshape(3, 2)  # whose factorisation takes no time
-    return {
+    start = "sampled" if get_recipe(usual.recipe).sampled else "nearest to a sample"
+    starts = ("low-dimensional embeddings at the start", "up-projection at the start")
+    return {("target", "factorisation", name): start for name in starts} | {
         ("", "factorisation", "components"): usual.factoring.size(_WIDTHS[scale]),
         ("", "factorisation", "clusters"): usual.factoring.clusters,
         ("", "factorisation", "steps of Semi-NMF"): factorize(small, Factoring(components=1)).facts["steps"],
