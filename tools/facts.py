@@ -83,11 +83,7 @@ def _counts(
     return counts
 
 
-<<<<<<< HEAD
 @_fact(CLAIMS)
-=======
-@_fact("claims")
->>>>>>> wt-C
 def findings() -> str:
     "How many claims there are, and what the papers' own numbers say about them."
     supported, contradicted, undecided, unchecked = counts = _counts("published")
@@ -97,11 +93,7 @@ def findings() -> str:
     )
 
 
-<<<<<<< HEAD
 @_fact(CLAIMS, STUDY, FIELD)
-=======
-@_fact("claims", STUDY, FIELD)
->>>>>>> wt-C
 def evidence() -> str:
     "A table of verdicts, a column for each kind of numbers; each column adds up to the number of claims."
     sources = set(judged().source)
