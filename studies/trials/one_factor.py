@@ -64,7 +64,7 @@ TRIALS = (
     OneFactor(_STRUCTURE, "training steps", (10, 40, 160, 640), recorded=40, steps=40),
     OneFactor(_MADX, "training steps", (20, 80, 320, 1280), recorded=80, steps=80),
     OneFactor(_MADX, "labelled sentences", (60, 240, 480), recorded=60, steps=80, seeds=2),
-    OneFactor(_MADX, "lines of text", (4000, 16_000), recorded=4000, steps=320),
+    OneFactor(_MADX, "lines of text", (1000, 4000, 16_000), recorded=4000, steps=320),
     OneFactor(_UNKS, "training steps", (10, 40, 160, 640), recorded=40, steps=40),
     OneFactor(_UNKS_FACTORED, "training steps", (10, 40, 160, 640), recorded=40, steps=40),
 )
