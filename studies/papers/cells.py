@@ -240,11 +240,22 @@ def mad_x_tables(
     return tables
 
 
+MAD_X_STEPS = 250_000  # of an adapter, in the paper
+EARLY_STEPS = 20_000  # after which its scores are strong, by the text of Section 7
+FIGURE_6 = (0, 5_000, 10_000, EARLY_STEPS, 50_000, 100_000, MAD_X_STEPS)  # of these, the text names two
+
+
+def share_of_steps(full: int, steps: int) -> int:
+    "Return as large a share of `full` steps as `steps` are of the paper's."
+    return round(full * steps / MAD_X_STEPS)
+
+
 def mad_x_curves(language: str, languages: Sequence[str], seen: Sequence[str], full: int) -> dict:
     "Arguments of `transfer_by_steps`: languages that were not seen, with less and less training."
     others = [code for code in languages if code != language]
     targets = [code for code in others if code not in seen][:4] or others[:4]
-    return dict(source=language, targets=targets, grid=[0, full // 4, full // 2, full], task="ner", seeds=range(3))
+    grid = sorted({share_of_steps(full, steps) for steps in FIGURE_6})
+    return dict(source=language, targets=targets, grid=grid, task="ner", seeds=range(3))
 
 
 def longer_embeddings(width: int) -> tuple[list[int], dict[str, Method]]:

@@ -84,18 +84,19 @@ PHRASEBOOK_TASKS = {"pos": (60, 40, 150), "ner": (60, 40, 150), "qa": (800, 80, 
 CONSTRUCTED_TASKS = dict.fromkeys(("pos", "ner", "dp"), (200, 40, 150))
 
 
-def _mini_splits(task: str, language: str, test_only: bool = False) -> Splits:
+def _mini_splits(task: str, language: str, test_only: bool = False, *, train: int = 0) -> Splits:
     constructed = language in LANGUAGES
     tasks = CONSTRUCTED_TASKS if constructed else PHRASEBOOK_TASKS
     if task not in tasks:
         kind = "a constructed language" if constructed else "which the phrasebook speaks"
         raise ValueError(f"no examples of {task} in {language}, {kind}; choose from {', '.join(tasks)}")
-    of_splits = zip(tasks[task], (501, 502, 503), (False, True, True))  # seeds, and whether they are held out
-    train, dev, test = (
+    counts = (train or tasks[task][0], *tasks[task][1:])
+    of_splits = zip(counts, (501, 502, 503), (False, True, True))  # seeds, and whether they are held out
+    train_part, dev, test = (
         [] if test_only and seed != 503 else _mini_examples(task, language, n, seed, held_out)
         for n, seed, held_out in of_splits
     )
-    return train, dev, test
+    return train_part, dev, test
 
 
 _MINI_TASK = dict(
@@ -222,6 +223,7 @@ class SetupOptions:
     vocab_size: int = 0  # 0: at mini 700, or 1,500 for several languages and WECHSEL, otherwise the paper's
     steps: int = 0  # 0: 60 at mini, otherwise the paper's
     limit: int = 0  # lines of each language to read; 0: 4,000 at mini, otherwise all
+    examples: int = 0  # mini: labelled examples to fine-tune on; 0: those of the task
     max_bytes: int = 0  # paper: of each language's text; 0: as much as the paper has
     # paper: bytes of the text that a vocabulary and auxiliary embeddings are trained on, which is held in memory; of
     # more a sample is taken; 0: as the paper does
@@ -320,7 +322,8 @@ def _mini(options: SetupOptions) -> _Material:
         train = world.lines(language, options.limit or 4000, 2 * options.seed + 1)
         return train, world.lines(language, held_out, 0, held_out=True)
 
-    made = _Material(scale_models(options.preset)[0], {code: lines(code) for code in options.languages}, _mini_splits)
+    splits = partial(_mini_splits, train=options.examples)
+    made = _Material(scale_models(options.preset)[0], {code: lines(code) for code in options.languages}, splits)
     if source := options.source_language or "en" * options.paper.startswith("wechsel"):
         made.source_text = world_of(source).lines(source, 4000, 2 * options.seed + 2)
         made.pairs = world_of(source).dictionary(source, options.language)

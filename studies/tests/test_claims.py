@@ -1,5 +1,6 @@
 """Claims: their file, the records they are asked of, and verdicts on printed and on recorded numbers."""
 
+import csv
 import itertools
 import json
 import tempfile
@@ -25,6 +26,7 @@ from studies.papers.claims import (
     _text,
     differences,
     effect_dots,
+    judge,
     listed,
     load_claims,
     printed_rows,
@@ -206,15 +208,22 @@ def test_verdicts_on_the_published_numbers_are_those_that_were_found_by_hand(all
     claims = all_claims.claims
     theirs = paper_verdicts.theirs
     said = theirs[theirs.source == "published"].set_index("id")
-    assert said.index[said.verdict == "contradicted"].tolist() == ["es-high-resource"]
+    assert said.index[said.verdict == "contradicted"].tolist() == [
+        "es-high-resource",
+        "madx-target-text-9",
+        "madx-target-text-low",
+        "madx-source-text",
+        "madx-task-adapter-unseen",
+        "madx-invertible-13",
+    ]
     by_hand = {
         "es-full-always": (42, 42),
         "es-new-vocabulary-pos": (5, 8),  # by the mean less the standard deviation, as the table's caption says
         "es-high-resource": (11, 12),
         "wechsel-few-steps": (8, 8),
         "wechsel-monolingual": (4, 4),
-        "madx-target-text-9": (9, 16),
-        "madx-invertible-13": (13, 16),
+        "madx-target-text-9": (16, 16),  # the paper counts columns of Table 2, which are sources
+        "madx-invertible-13": (10, 16),
         "focus-wechsel-en": (9, 11),
         "focus-wechsel-en-random": (9, 11),
         "focus-replace-low-resource": (8, 9),
@@ -250,6 +259,46 @@ def test_verdicts_on_the_published_numbers_are_those_that_were_found_by_hand(all
         set(said.why.dropna()) == {c.published for c in claims if isinstance(c.published, str)}
         and (said.why.notna() == (said.verdict == "not checked")).all()
     )
+
+
+def test_sentences_about_mad_x_target_languages_are_tested_on_the_matrices_and_not_on_table_2(all_claims):
+    figures = {"XLM-R": "F7", "XLM-R MLM-SRC": "F8", "XLM-R MLM-TRG": "F9", "MAD-X -LAD-INV": "F10"}
+    figures |= {"MAD-X -INV": "F11", "MAD-X": "F12"}
+    lines = data_path("published", "mad-x.csv").read_text("utf-8").splitlines()
+    cells = {}  # by figure, source and target
+    for row in csv.DictReader(lines):
+        if row["table"] in figures.values():
+            cells[row["table"], row["setup"], row["language"]] = float(row["value"])
+    languages = ["en", "ja", "zh", "ar", "jv", "sw", "is", "my", "qu", "cdo", "ilo", "xmf", "mi", "mhr", "tk", "gn"]
+    seen, unseen = languages[:8], languages[8:]
+
+    def by_pair(method, than, targets):
+        sides = figures[method], figures[than]
+        return [cells[sides[0], a, b] - cells[sides[1], a, b] for a in languages for b in targets]
+
+    def better_targets(method, than):
+        return sum(sum(by_pair(method, than, [target])) > 0 for target in languages)
+
+    published = {c.id: c.published for c in all_claims.claims if c.paper == "mad-x"}
+    numbers = printed_rows("mad-x")
+    found = {name: judge(numbers, p) for name, p in published.items() if isinstance(p, dict)}
+    assert found["madx-target-text-9"]["agree"] == better_targets("XLM-R MLM-TRG", "XLM-R") == 16
+    assert found["madx-invertible-13"]["agree"] == better_targets("MAD-X", "MAD-X -INV") == 10
+    for name, method, than, targets in (
+        ("madx-target-text-low", "XLM-R", "XLM-R MLM-TRG", languages[4:]),
+        ("madx-source-text", "XLM-R", "XLM-R MLM-SRC", languages),
+        ("madx-task-adapter-seen", "MAD-X -LAD-INV", "XLM-R", seen),
+        ("madx-task-adapter-unseen", "XLM-R", "MAD-X -LAD-INV", unseen),
+    ):
+        differences_of_pairs = by_pair(method, than, targets)
+        assert found[name]["effect"] == pytest.approx(np.mean(differences_of_pairs)), name
+        assert found[name]["pairs"] == len(differences_of_pairs) == 16 * len(targets), name
+    by_source = [
+        np.mean([cells["F7", a, b] for b in seen]) - np.mean([cells["F7", a, b] for b in unseen]) for a in languages
+    ]
+    assert found["madx-unseen-weakest"]["effect"] == pytest.approx(np.mean(by_source))
+    asks_table_2 = {name for name, p in published.items() if isinstance(p, dict) and p["table"] == 2}
+    assert asks_table_2 == {"madx-over-xlmr-5"}  # about the average of all pairs, which needs no columns
 
 
 def test_claims_that_the_recorded_study_has_few_pairs_for_say_why():

@@ -1,0 +1,192 @@
+"""One factor at a time, on one pair of languages: does the order of two methods become the paper's?
+
+    python -m studies.trials.one_factor mad-x
+
+`data/records/one_factor.csv` gets a row for each fine-tuning; rows that it has are not computed again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from studies.papers.adaptation import Adaptation
+from studies.papers.cells import paper_methods
+from studies.papers.experiment import FOCUS_METHODS, Targets
+from studies.papers.transfer import METHODS, UNKS, Transfer, transfer
+from vocab_lit.models.device import PRECISION
+from vocab_lit.text.corpus import data_path
+
+TASK, RECORD = "ner", "one_factor.csv"
+COLUMNS = ("paper", "factor", "value", "method", "seed", "score")
+
+# the option of the setups that a factor is
+FACTORS = {"training steps": "steps", "lines of text": "limit", "labelled sentences": "examples"}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    "A finding about two methods, on one pair of languages."
+
+    paper: str
+    finding: str  # id of the claim
+    methods: tuple[str, str]  # the one that the paper finds better, and the other
+    source: str  # language of the labelled sentences
+    target: str
+
+
+@dataclass(frozen=True)
+class OneFactor:
+    "A comparison while one factor varies."
+
+    compared: Comparison
+    factor: str  # a name in `FACTORS`
+    values: tuple[int, ...]
+    recorded: int  # the value in the recorded study
+    steps: int  # of training, where they are not the factor
+    seeds: int = 5  # fine-tunings of each model
+
+
+_FOCUS = Comparison("focus", "focus-tasks-wechsel", ("focus", "wechsel"), "am", "am")
+_STRUCTURE = Comparison("embedding-structure", "es-new-vocabulary", ("SCRIPT+POSN+IDENT", "off-the-shelf"), "et", "et")
+_MADX = Comparison("mad-x", "madx-over-xlmr", ("MAD-X", "XLM-R"), "en", "sw")
+_UNKS = Comparison("unks-everywhere", "unks-new-scripts", ("EL-LEX", "mBERT"), "en", "am")
+_UNKS_FACTORED = replace(_UNKS, methods=("MF10-KMEANS-LEX", "mBERT"))
+TRIALS = (
+    OneFactor(_FOCUS, "training steps", (15, 60, 240, 480), recorded=60, steps=60),
+    OneFactor(_STRUCTURE, "training steps", (10, 40, 160, 640), recorded=40, steps=40),
+    OneFactor(_MADX, "training steps", (20, 80, 320, 1280), recorded=80, steps=80),
+    OneFactor(_MADX, "labelled sentences", (60, 240, 480), recorded=60, steps=80, seeds=2),
+    OneFactor(_MADX, "lines of text", (1000, 4000, 16_000), recorded=4000, steps=320),
+    OneFactor(_UNKS, "training steps", (10, 40, 160, 640), recorded=40, steps=40),
+    OneFactor(_UNKS_FACTORED, "training steps", (10, 40, 160, 640), recorded=40, steps=40),
+)
+
+
+_WAYS = {  # the methods of papers that adapt a model to one language
+    "focus": FOCUS_METHODS,
+    "embedding-structure": {
+        "off-the-shelf": Adaptation(mode=""),
+        **{name: Adaptation("new", recipe, "full") for name, recipe in paper_methods().items()},
+    },
+}
+
+
+def _measure(trial: OneFactor, value: int, method: str, work: Path) -> list[float]:
+    "Return the F1 of each fine-tuning of a method at a value of the factor."
+    options = dict(steps=trial.steps) | {FACTORS[trial.factor]: value}
+    paper, pair = trial.compared.paper, (trial.compared.source, trial.compared.target)
+    if paper in _WAYS:
+        target = Targets("mini", preset=paper, source_language="en", **options)(pair[1])  # of WECHSEL's dictionary
+        rows = target.follow(_WAYS[paper][method], tasks=[TASK], seeds=trial.seeds)
+        return [row["value"] for row in rows if row["metric"] == TASK]
+    own = pair[1:] if paper == "unks-everywhere" else ()
+    methods = UNKS if own else METHODS
+    study = Transfer(work, pair, "mini", options, own, paper=paper, methods=methods)
+    return transfer(study, [method], TASK, pair[:1], pair[1:], range(trial.seeds)).value.to_list()
+
+
+def run_trial(
+    trial: OneFactor,
+    record: Path,  # CSV with COLUMNS
+    work: Path,  # folder of trained adapters
+    measure: Callable[[OneFactor, int, str, Path], list[float]] = _measure,
+) -> None:
+    "Measure what the record lacks of a trial, and add it."
+    if not record.is_file():
+        record.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
+    known = pd.read_csv(record)
+    there = set(zip(known.paper, known.factor, known.value, known.method))
+    for value in trial.values:
+        for method in trial.compared.methods:
+            key = (trial.compared.paper, trial.factor, value, method)
+            if key in there:
+                continue
+            scores = measure(trial, value, method, work)
+            with record.open("a", encoding="utf-8", newline="") as file:
+                lines = csv.writer(file, lineterminator="\n")
+                lines.writerows((*key, seed, round(score, 2)) for seed, score in enumerate(scores))
+
+
+def recorded_curves(path: Path | None = None) -> pd.DataFrame:  # columns as COLUMNS
+    "Return what is recorded of all trials."
+    return pd.read_csv(path or data_path("records") / RECORD)
+
+
+@dataclass(frozen=True)
+class Curve:
+    "The scores of a trial's two methods over its factor."
+
+    trial: OneFactor
+    scores: pd.DataFrame  # columns value, method, seed and score
+
+    @classmethod
+    def of(cls, trial: OneFactor, rows: pd.DataFrame) -> Curve:  # rows: as `recorded_curves`
+        "Return the curve of a trial among the rows of all."
+        rows = rows[(rows.paper == trial.compared.paper) & (rows.factor == trial.factor)]
+        return cls(trial, rows[rows.method.isin(trial.compared.methods)])
+
+    @property
+    def differences(self) -> pd.Series:  # by value, ascending
+        "The mean score of the method that the paper finds better, less that of the other."
+        means = self.scores.groupby(["value", "method"]).score.mean().unstack()
+        better, other = self.trial.compared.methods
+        return (means[better] - means[other]).dropna()
+
+    @property
+    def noise(self) -> float:
+        "Two standard errors of such a difference, pooled over the values."
+        by_cell = self.scores.groupby(["value", "method"]).score
+        deviation = np.sqrt((by_cell.var() * (by_cell.size() - 1)).sum() / (by_cell.size() - 1).sum())
+        return float(2 * deviation * np.sqrt(2 / by_cell.size().min()))
+
+    @property
+    def crossing(self) -> float | None:
+        "The value from which on the paper's order holds: the first one, or between two on a logarithmic axis; or None."
+        differences = self.differences
+        holds = differences > 0
+        if not holds.iloc[-1]:
+            return None
+        if holds.all():
+            return float(differences.index[0])
+        last = int(np.flatnonzero(~holds)[-1])  # after which it holds
+        (low, high), (below, above) = np.log(differences.index[last : last + 2]), differences.iloc[last : last + 2]
+        return float(np.exp(low + (high - low) * below / (below - above)))
+
+    @property
+    def outcome(self) -> str:
+        "What the curve shows: a key of the page's sentences."
+        differences, noise = self.differences, self.noise
+        first, last = differences.iloc[0], differences.iloc[-1]
+        if abs(last) <= noise:
+            return "tied"
+        if last < 0:
+            return "never"
+        if (differences <= 0).any():
+            return "overtakes"
+        return "always" if first > noise else "emerges"
+
+
+def main(arguments: Iterable[str] | None = None) -> None:
+    "Compute the trials of papers that are not recorded."
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    papers = list(dict.fromkeys(trial.compared.paper for trial in TRIALS))
+    parser.add_argument("papers", nargs="+", choices=papers, help="whose trials")
+    parser.add_argument("--out", type=Path, default=data_path("records") / RECORD, help="the record")
+    parser.add_argument("--work", type=Path, default=Path("_build/one_factor"), help="folder of trained adapters")
+    given = parser.parse_args(None if arguments is None else list(arguments))
+    os.environ[PRECISION] = "fp32"  # as the recorded study, whatever a processor is fastest in
+    for trial in TRIALS:
+        if trial.compared.paper in given.papers:
+            run_trial(trial, given.out, given.work / trial.compared.paper)
+
+
+if __name__ == "__main__":
+    main()
