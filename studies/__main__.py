@@ -321,8 +321,8 @@ def share(
 TRIALS = {
     name.replace("_", "-"): f"studies.trials.{name}"
     for name in (
-        *("adapt_records", "drafts", "embedding_clusters", "kept", "real_chapter", "real_topics", "reinit_maps"),
-        *("retained_words", "starts", "topic_transfer", "trimmed_encoder"),
+        *("adapt_records", "drafts", "embedding_clusters", "kept", "one_factor", "real_chapter", "real_topics"),
+        *("reinit_maps", "retained_words", "starts", "topic_transfer", "trimmed_encoder"),
     )
 } | {"vocabularies": "studies.trials.real_vocabularies"}
 

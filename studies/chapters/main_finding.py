@@ -11,7 +11,7 @@ from studies.data.presets import MINI_PARAMETERS
 from studies.papers.claims import load_claims, verdicts
 from studies.papers.printed import record_rows
 from studies.records.recorded import study_rows, with_study
-from studies.trials.one_factor import TRIALS, Curve, recorded_curves
+from studies.trials.one_factor import RECORD, TRIALS, Curve
 
 if TYPE_CHECKING:
     from IPython.display import Markdown
@@ -107,7 +107,7 @@ def main_finding(paper: str) -> list[Markdown | Figure]:
     from IPython.display import Markdown
 
     shown = [Markdown(verdict_sentence(finding_verdicts(paper)))]
-    recorded = recorded_curves()
+    recorded = RECORD.frame()
     curves = [Curve.of(trial, recorded) for trial in TRIALS if trial.compared.paper == paper]
     if curves:
         sentences = "\n".join(f"- {curve_sentence(curve)}" for curve in curves)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from studies.papers.store import beside_book
 from studies.papers.tables import PaperTables
 from studies.records.recorded import fresh_rows, study_rows
 
@@ -18,7 +19,7 @@ def paper_tables(
     records: str | Path = "",  # the folder of a chapter's records, for another scale than mini
 ) -> PaperTables:
     "Return a paper's tables beside the recorded study at scale mini, elsewhere beside the records of a run."
-    return PaperTables(paper, study_rows(paper) if scale == "mini" else fresh_rows(records, paper), scale)
+    return PaperTables(paper, study_rows(paper) if scale == "mini" else fresh_rows(beside_book(records), paper), scale)
 
 
 def overview(tables: PaperTables) -> pd.DataFrame:  # columns: exhibit, title, numbers, same order, dates

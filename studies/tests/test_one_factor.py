@@ -11,14 +11,13 @@ from studies.papers.claims import load_claims
 from studies.papers.printed import PAPER_NAMES
 from studies.records.recorded import study_rows
 from studies.trials.one_factor import (
-    COLUMNS,
     FACTORS,
+    RECORD,
     TRIALS,
     Comparison,
     Curve,
     OneFactor,
     main,
-    recorded_curves,
     run_trial,
 )
 
@@ -88,19 +87,19 @@ def test_a_trial_is_measured_once_and_resumes_where_it_was_interrupted(tmp_path)
         return [value + 0.001, value + 2.0]
 
     with pytest.raises(KeyboardInterrupt):
-        run_trial(TRIAL, record, tmp_path, measure)
+        run_trial(TRIAL, tmp_path, record, measure)
     for _ in range(2):
-        run_trial(TRIAL, record, tmp_path, measure)
+        run_trial(TRIAL, tmp_path, record, measure)
     wanted = [(value, method) for value in TRIAL.values for method in COMPARED.methods]
     assert measured == wanted[:3] + wanted[2:]
     rows = pd.read_csv(record)
-    assert tuple(rows) == COLUMNS and len(rows) == 12 and rows.score[:2].tolist() == [10, 12]
-    with pytest.raises(SystemExit):
-        main(["no paper"])
+    assert tuple(rows)[:6] == RECORD.columns and len(rows) == 12 and rows.score[:2].tolist() == [10, 12]
+    with pytest.raises(ValueError, match="no trial of 'wechsel'; choose from focus"):
+        main(["wechsel"])
 
 
 def test_all_trials_are_recorded_and_their_value_in_the_study_gives_its_scores():
-    recorded, claims = recorded_curves(), {claim.id: claim.paper for claim in load_claims()}
+    recorded, claims = RECORD.frame(), {claim.id: claim.paper for claim in load_claims()}
     for trial in TRIALS:
         rows = Curve.of(trial, recorded).scores
         cells = {(value, method) for value in trial.values for method in trial.compared.methods}

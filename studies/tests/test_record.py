@@ -77,7 +77,7 @@ def bundled_tables():
 
 def test_bundled_tables_have_the_layout_that_their_trials_write(tmp_path):
     tables = bundled_tables()
-    assert len(tables) == 15
+    assert len(tables) == 16
     for table in tables.values():
         bundled, copy = table.path().read_bytes(), tmp_path / table.path().name
         rows = table.rows()

@@ -1,31 +1,31 @@
 """One factor at a time, on one pair of languages: does the order of two methods become the paper's?
 
-    python -m studies.trials.one_factor mad-x
+    python -m studies trial one-factor mad-x
 
 `data/records/one_factor.csv` gets a row for each fine-tuning; rows that it has are not computed again.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
+from typer import Argument, Option
 
 from studies.papers.adaptation import Adaptation
 from studies.papers.cells import paper_methods
 from studies.papers.experiment import FOCUS_METHODS, Targets
 from studies.papers.transfer import METHODS, UNKS, Transfer, transfer
+from studies.records.record import Record
 from vocab_lit.models.device import PRECISION
-from vocab_lit.text.corpus import data_path
 
-TASK, RECORD = "ner", "one_factor.csv"
-COLUMNS = ("paper", "factor", "value", "method", "seed", "score")
+TASK, KEY = "ner", ("paper", "factor", "value", "method")
+RECORD = Record("records/one_factor.csv", KEY, (*KEY, "seed", "score"))
 
 # the option of the setups that a factor is
 FACTORS = {"training steps": "steps", "lines of text": "limit", "labelled sentences": "examples"}
@@ -95,29 +95,19 @@ def _measure(trial: OneFactor, value: int, method: str, work: Path) -> list[floa
 
 def run_trial(
     trial: OneFactor,
-    record: Path,  # CSV with COLUMNS
     work: Path,  # folder of trained adapters
+    record: Path | None = None,  # another table
     measure: Callable[[OneFactor, int, str, Path], list[float]] = _measure,
 ) -> None:
     "Measure what the record lacks of a trial, and add it."
-    if not record.is_file():
-        record.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
-    known = pd.read_csv(record)
-    there = set(zip(known.paper, known.factor, known.value, known.method))
     for value in trial.values:
         for method in trial.compared.methods:
-            key = (trial.compared.paper, trial.factor, value, method)
-            if key in there:
-                continue
-            scores = measure(trial, value, method, work)
-            with record.open("a", encoding="utf-8", newline="") as file:
-                lines = csv.writer(file, lineterminator="\n")
-                lines.writerows((*key, seed, round(score, 2)) for seed, score in enumerate(scores))
-
-
-def recorded_curves(path: Path | None = None) -> pd.DataFrame:  # columns as COLUMNS
-    "Return what is recorded of all trials."
-    return pd.read_csv(path or data_path("records") / RECORD)
+            case = dict(zip(KEY, (trial.compared.paper, trial.factor, value, method)))
+            if not RECORD.has(case, record):
+                scores = measure(trial, value, method, work)
+                RECORD.write(
+                    [case | dict(seed=seed, score=round(score, 2)) for seed, score in enumerate(scores)], record
+                )
 
 
 @dataclass(frozen=True)
@@ -128,7 +118,7 @@ class Curve:
     scores: pd.DataFrame  # columns value, method, seed and score
 
     @classmethod
-    def of(cls, trial: OneFactor, rows: pd.DataFrame) -> Curve:  # rows: as `recorded_curves`
+    def of(cls, trial: OneFactor, rows: pd.DataFrame) -> Curve:  # rows: of the record
         "Return the curve of a trial among the rows of all."
         rows = rows[(rows.paper == trial.compared.paper) & (rows.factor == trial.factor)]
         return cls(trial, rows[rows.method.isin(trial.compared.methods)])
@@ -174,19 +164,19 @@ class Curve:
         return "always" if first > noise else "emerges"
 
 
-def main(arguments: Iterable[str] | None = None) -> None:
-    "Compute the trials of papers that are not recorded."
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    papers = list(dict.fromkeys(trial.compared.paper for trial in TRIALS))
-    parser.add_argument("papers", nargs="+", choices=papers, help="whose trials")
-    parser.add_argument("--out", type=Path, default=data_path("records") / RECORD, help="the record")
-    parser.add_argument("--work", type=Path, default=Path("_build/one_factor"), help="folder of trained adapters")
-    given = parser.parse_args(None if arguments is None else list(arguments))
+def main(
+    papers: Annotated[list[str], Argument(help="Names of papers, such as mad-x.")],
+    out: Annotated[Path | None, Option(help="Another table.", show_default=f"data/{RECORD.file}")] = None,
+    work: Annotated[Path, Option(help="Folder of trained adapters.")] = Path("_build/one_factor"),
+) -> None:
+    """Add the scores of two methods over one factor at a time to data/records/one_factor.csv.
+
+    Example: `python -m studies trial one-factor mad-x`
+    """
+    known = list(dict.fromkeys(trial.compared.paper for trial in TRIALS))
+    if unknown := sorted(set(papers) - set(known)):
+        raise ValueError(f"no trial of {unknown[0]!r}; choose from {', '.join(known)}")
     os.environ[PRECISION] = "fp32"  # as the recorded study, whatever a processor is fastest in
     for trial in TRIALS:
-        if trial.compared.paper in given.papers:
-            run_trial(trial, given.out, given.work / trial.compared.paper)
-
-
-if __name__ == "__main__":
-    main()
+        if trial.compared.paper in papers:
+            run_trial(trial, work / trial.compared.paper, out)
