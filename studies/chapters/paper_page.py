@@ -31,6 +31,7 @@ def overview(tables: PaperTables) -> pd.DataFrame:  # columns: exhibit, title, n
         has_ours = exhibit.kind == "presets" or "ours" in sides
         beside = [OURS] * has_ours + [REAL] * bool(sides.keys() & exhibit.real.keys())
         same = f"{agreement.same} of {agreement.pairs}" if agreement and agreement.pairs else ""
-        rows.append((name, exhibit.title, " and ".join(beside) or ONLY_PAPER, same, days))
+        nothing = ONLY_PAPER if tables.scale == "mini" else "none in these records"
+        rows.append((name, exhibit.title, " and ".join(beside) or nothing, same, days))
     columns = ["", "what it shows", "beside the paper's numbers", "pairs of rows in its order", "ours recorded"]
     return pd.DataFrame(rows, columns=columns)

@@ -74,7 +74,8 @@ def loss_curves(
     use_style()
     titles = _labels(_unique(df.language), names) if "language" in df else {"": ""}
     style = "variant" if "variant" in df else "method"
-    fig, axes = panels(len(titles), columns, (3.2, 2.6), (1.6, 0), sharey=True)
+    legend_width = 0.5 + 0.075 * max(map(len, [*_unique(df.method), *_unique(df[style])]))  # inches
+    fig, axes = panels(len(titles), columns, (3.2, 2.6), (max(1.6, legend_width), 0), sharey=True)
     right = axes[min(columns, len(titles)) - 1]  # of the first line
     orders = dict(hue_order=_unique(df.method), style_order=_unique(df[style]))
     for ax, (language, title) in zip(axes, titles.items()):

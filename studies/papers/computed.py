@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from vocab_lit.tokens.vocab import Vocab
 
 COMPUTED: dict[str, Callable[[], pd.DataFrame]] = {}
+WITH_MINI = ("longest_overlap", "nearest_tokens")  # those of the small models, which other scales do not show
 
 
 def computes(make: Callable[[], pd.DataFrame]) -> Callable[[], pd.DataFrame]:

@@ -19,7 +19,7 @@ import pandas as pd
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from studies.papers.computed import COMPUTED
+from studies.papers.computed import COMPUTED, WITH_MINI
 from studies.papers.hyperparameters import hyperparameters
 from studies.papers.printed import RECORDS, having, published, unstack_in_order
 from vocab_lit.text.corpus import data_path
@@ -155,7 +155,7 @@ def _cell(rows: pd.DataFrame, digits: int) -> str:
         return ", ".join(dict.fromkeys(rows.value))
     by_seed = rows.groupby("seed").value.mean()
     deviation = by_seed.std() if len(by_seed) > 1 else rows["std"].mean()
-    shown = "" if np.isnan(deviation) else f" ± {deviation:.{digits}f}"
+    shown = "" if np.isnan(deviation) else f"\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{deviation:.{digits}f}"
     return f"{by_seed.mean():,.{digits}f}{shown}"
 
 
@@ -191,7 +191,7 @@ class PaperTables:
             return found
         if exhibit.printed:
             found["paper"] = exhibit.printed.select(self.printed).assign(seed=0)
-        if exhibit.ours:
+        if exhibit.ours and (self.scale == "mini" or exhibit.ours.computed not in WITH_MINI):
             found["ours"] = exhibit.ours.at(self.scale).select(self._source(exhibit.ours))
         for model, numbers in exhibit.real.items():
             found[model] = numbers.select(self._source(numbers))

@@ -7,9 +7,11 @@ import sys
 from itertools import islice
 from pathlib import Path
 
+import papermill
 import pytest
 
 from studies.chapters.budget import needs, plan
+from studies.chapters.paper_page import overview, paper_tables
 from studies.chapters.printed_states import states_table, table_states
 from studies.data.availability import (
     _languages,
@@ -24,9 +26,11 @@ from studies.data.availability import (
 from studies.data.hub import hub_lines, hub_splits
 from studies.data.hub_sources import DEFAULTS, SOURCES
 from studies.data.presets import PAPER_PARAMETERS, data_set
+from studies.papers.computed import WITH_MINI
 from studies.papers.setups import get_setup
 from studies.tests.hub_server import serve
 
+BOOK = Path(__file__).parents[2] / "book"
 CHAPTERS = {  # the languages of whose pages a run at scale paper is for
     "focus": "de ar sw xh ha gd lb ceb sm hmn",
     "embedding-structure": "hy eu myv et he ru sme te",
@@ -222,8 +226,8 @@ def test_adapters_and_models_that_are_not_there_are_found_before_training(fake_h
     assert "left out: nowhere: the Hub is switched off" in str(plan("focus", "sw", "paper", look=True))
 
 
-def _run(chapter, language, out, **given):  # in this process's Python, on the fake hub
-    sets = [f"--set={name}={value}" for name, value in given.items()]
+def _run(chapter, language, out, *options, **given):  # in this process's Python, on the fake hub
+    sets = [*options, *(f"--set={name}={value}" for name, value in given.items())]
     ask = [sys.executable, "-m", "studies", "chapter", chapter, "--language", language, "--scale", "paper"]
     done = subprocess.run(
         [*ask, *sets, "--out", str(out)], capture_output=True, text=True, env=os.environ | {"HF_HUB_OFFLINE": "1"}
@@ -250,13 +254,42 @@ QUICK = {  # pairs of two or three languages of each kind in the place of all
 }
 
 
+def _files_by_hand(fake_hub, chapter):
+    if chapter != "wechsel":
+        return {}
+    return dict(dictionary=fake_hub / "dictionary.txt", source_vectors=fake_hub / "cc.en.300.bin")
+
+
 @pytest.mark.slow(reason="runs every chapter at scale paper on models of two layers; one to six minutes for each")
 @pytest.mark.parametrize(
     ("chapter", "language"), [(chapter, code) for chapter in CHAPTERS for code in CHAPTERS[chapter].split()]
 )
 def test_chapters_run_at_scale_paper_in_every_language(fake_hub, chapter, language, tmp_path):
-    by_hand = dict(dictionary=fake_hub / "dictionary.txt", source_vectors=fake_hub / "cc.en.300.bin")
-    given = QUICK.get(chapter, {}) | (by_hand if chapter == "wechsel" else {})
+    given = QUICK.get(chapter, {}) | _files_by_hand(fake_hub, chapter)
     given["records"] = fake_hub / ".records" / chapter  # which the pages of its languages share
     _run(chapter, language, tmp_path / "page.ipynb", **SMALL, **given)
     assert Path(tmp_path / "page.ipynb").is_file()
+
+
+@pytest.mark.slow(reason="trains two steps of all that the tables of a paper need, on models of two layers")
+@pytest.mark.parametrize(
+    ("paper", "language"),
+    {"focus": "sw", "embedding-structure": "hy", "mad-x": "en", "unks-everywhere": "am", "wechsel": "sw"}.items(),
+)
+def test_the_page_of_a_papers_tables_shows_what_scale_paper_has_computed(fake_hub, paper, language, tmp_path):
+    given = SMALL | dict(steps=2, records=tmp_path / paper) | QUICK.get(paper, {}) | _files_by_hand(fake_hub, paper)
+    if paper == "unks-everywhere":  # which has tables for each source language
+        given |= dict(sources="en zh ja ar", tree_sources="en zh ja ar")
+    _run(paper, language, tmp_path / "lesson.ipynb", "--tables", **given)
+    page = papermill.execute_notebook(
+        BOOK / f"{paper}-tables.ipynb",
+        tmp_path / "tables.ipynb",
+        dict(scale="paper", records=str(tmp_path / paper)),
+        cwd=BOOK,
+    )
+    assert not [output for cell in page.cells for output in cell.get("outputs", ()) if output.output_type == "error"]
+    tables = paper_tables(paper, "paper", tmp_path / paper)
+    shown = overview(tables).set_index("")["beside the paper's numbers"]
+    of_any_scale = [exhibit for exhibit in tables.exhibits.values() if exhibit.ours]
+    declared = [exhibit.name for exhibit in of_any_scale if exhibit.ours.computed not in WITH_MINI]
+    assert [name for name in declared if "ours" not in shown[name]] == []

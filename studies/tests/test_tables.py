@@ -89,7 +89,9 @@ def test_a_cell_is_the_mean_of_the_records(tables):
     table = tables["focus"].table(tables["focus"].exhibits["Table 4"])
     records = tables["focus"].records.query("scale == 'mini' and what == 'loss' and language == 'sw'")
     focus = records[records.method == "focus"].value
-    assert table.loc[("FOCUS",), ("sw", "ours")] == f"{focus.mean():.2f} ± {focus.std():.2f}"
+    assert table.loc[("FOCUS",), ("sw", "ours")] == f"{focus.mean():.2f} ± {focus.std():.2f}".replace(
+        " ", "\N{NO-BREAK SPACE}"
+    )
     assert table.loc[("FOCUS",), ("sw", "paper")] == "4.80"
 
 

@@ -39,6 +39,17 @@ def code_of(nb):
     return [cell for cell in nb["cells"] if cell["cell_type"] == "code" and "parameters" not in tags(cell)]
 
 
+def assigned(code):
+    "The names that a cell assigns outside functions."
+    nodes = [node for top in ast.parse(code).body if isinstance(top, ast.Assign | ast.For) for node in ast.walk(top)]
+    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+
+def parameters(nb):
+    "The names of a notebook's parameters."
+    return set().union(*(assigned(source(cell)) for cell in nb["cells"] if "parameters" in tags(cell)))
+
+
 def visible(nb):
     return [source(cell) for cell in code_of(nb) if not {*SILENT, SOLUTION} & set(tags(cell))]
 
@@ -49,6 +60,13 @@ def solutions(nb):
 
 def asked(cells):
     return re.findall(r'^check\("([\w-]+)"', "\n".join(cells), re.M)
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_no_cell_of_a_lesson_changes_a_parameter_which_the_chapter_reads_later(name):
+    nb = notebook(name)
+    assert {"language", "scale", "records"} <= parameters(nb)
+    assert [cell for cell in code_of(nb) if parameters(nb) & assigned(source(cell))] == []
 
 
 def faults(nb):
