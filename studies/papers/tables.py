@@ -45,16 +45,17 @@ class Numbers(BaseModel):
     value: str = "value"  # the column of the numbers
     where: dict[str, str | list[str]] = {}  # by column, the values that a number must have
     columns: dict[str, str] = {}  # by column of the paper's table, that of the records
-    where_paper: dict[str, str | list[str]] = {}  # at scale paper, in place of some of these
     # by column of the records: the values that are shown, in order, with what the paper calls each in which columns
     names: dict[str, list[str] | dict[str, str | dict[str, str]]] = {}
     fixed: dict[str, str] = {}  # by column of the paper's table, what it holds for all numbers
     minus: dict[str, str] = {}  # by column, what those that are subtracted have
     transform: Literal["", "exp", "percent"] = ""  # from the records' unit to the paper's
+    at_paper: dict[Literal["where", "names", "fixed"], dict] = {}  # at scale paper, in place of some entries of these
 
     def at(self, scale: str) -> Numbers:
         "Return these numbers at a scale."
-        return self.model_copy(update=dict(where=self.where | self.where_paper)) if scale == "paper" else self
+        changes = {name: getattr(self, name) | entries for name, entries in self.at_paper.items()}
+        return self.model_copy(update=changes) if scale == "paper" else self
 
     def select(self, rows: pd.DataFrame) -> pd.DataFrame:
         "Return the rows that are meant under the paper's names; `KeyError` for a column that the records lack."
