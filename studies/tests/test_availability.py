@@ -271,6 +271,12 @@ def test_chapters_run_at_scale_paper_in_every_language(fake_hub, chapter, langua
     assert Path(tmp_path / "page.ipynb").is_file()
 
 
+OF_TABLES = {  # what a table or a figure each is about
+    "embedding-structure": dict(mixed="hy+eu+myv+et+he+ru+sme+te", family="myv+et+fi+hu+sme+ru"),
+    "unks-everywhere": dict(sources="en zh ja ar", tree_sources="en zh ja ar"),
+}
+
+
 @pytest.mark.slow(reason="trains two steps of all that the tables of a paper need, on models of two layers")
 @pytest.mark.parametrize(
     ("paper", "language"),
@@ -278,8 +284,7 @@ def test_chapters_run_at_scale_paper_in_every_language(fake_hub, chapter, langua
 )
 def test_the_page_of_a_papers_tables_shows_what_scale_paper_has_computed(fake_hub, paper, language, tmp_path):
     given = SMALL | dict(steps=2, records=tmp_path / paper) | QUICK.get(paper, {}) | _files_by_hand(fake_hub, paper)
-    if paper == "unks-everywhere":  # which has tables for each source language
-        given |= dict(sources="en zh ja ar", tree_sources="en zh ja ar")
+    given |= OF_TABLES.get(paper, {})
     _run(paper, language, tmp_path / "lesson.ipynb", "--tables", **given)
     page = papermill.execute_notebook(
         BOOK / f"{paper}-tables.ipynb",
