@@ -28,7 +28,7 @@ from studies.papers.cells import FEW_RULES, fine_tunings, paper_methods, source_
 from studies.papers.costs import OnText, Shape, run_flops, shape_of
 from studies.papers.experiment import Target, Targets
 from studies.papers.printed import published
-from studies.papers.setups import scale_lapt, scale_vocab_size
+from studies.papers.setups import MINI_STEPS, scale_lapt, scale_vocab_size
 from studies.papers.store import Cell, cell_stamp
 from studies.records.findings import page_table, standing, what_we_see
 from studies.records.summaries import LEVEL, starts
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     from vocab_lit.training.settings import LaptConfig
 
-MINI_STEPS = 40  # of continued pretraining
 FEW_OF_OURS = ("RANDOM", "IDENT", "SCRIPT+POSN+IDENT")  # at scale mini
 OURS = ", source Gaussian"  # behind a method's name: our rule for tokens that no rule of the paper covers
 SHOWN = (
@@ -103,7 +102,7 @@ class StructureChapter(Lesson):
     @property
     def lapt_steps(self) -> int:
         "The steps of continued pretraining; 0 for the paper's number."
-        return self.steps or MINI_STEPS * (self.scale == "mini")
+        return self.steps or MINI_STEPS[self.paper] * (self.scale == "mini")
 
     @cached_property
     def targets(self) -> Targets:

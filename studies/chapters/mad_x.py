@@ -14,7 +14,7 @@ from studies.data.presets import languages_by_kind
 from studies.figures.charts import score_curves
 from studies.papers.cells import EARLY_STEPS, MAD_X_STEPS, mad_x_curves, mad_x_tables, share_of_steps
 from studies.papers.printed import published
-from studies.papers.setups import scale_lapt
+from studies.papers.setups import MINI_STEPS, scale_lapt
 from studies.papers.store import Cell
 from studies.papers.transfer import (
     METHODS,
@@ -70,7 +70,7 @@ class MadXChapter(Lesson):
     @property
     def options(self) -> dict[str, Any]:
         "What the scale does not decide."
-        options: dict[str, Any] = dict(steps=self.steps or (80 if self.scale == "mini" else 0))
+        options: dict[str, Any] = dict(steps=self.steps or (MINI_STEPS["mad-x"] if self.scale == "mini" else 0))
         if self.scale != "mini":
             options |= dict(ner=self.ner, qa=self.qa)
         if self.scale == "custom":
@@ -237,7 +237,7 @@ def transfer_seen(numbers: MadXNumbers) -> Markdown:
     lead, to_new, from_new = numbers.lead, *PAIRS[2:]
     seen = {
         f"Over all pairs {standing(numbers.mean['all pairs'], 'MAD-X')}.": True,
-        f"It is {lead('XLM-R', 'MAD-X'):.1f} points behind XLM-R; in the paper it is ahead.": (
+        f"XLM-R is {lead('XLM-R', 'MAD-X'):.1f} points better; in the paper MAD-X is better.": (
             lead("XLM-R", "MAD-X") > 2
         ),
         f"As in the paper, text of the target helps more than text of the source, by "

@@ -11,7 +11,7 @@ from studies.data.presets import MINI_PARAMETERS
 from studies.papers.claims import load_claims, verdicts
 from studies.papers.printed import record_rows
 from studies.records.recorded import study_rows, with_study
-from studies.trials.one_factor import RECORD, TRIALS, Curve
+from studies.trials.one_factor import RECORD, TRIALS, UNITS, Curve
 
 if TYPE_CHECKING:
     from IPython.display import Markdown
@@ -28,6 +28,7 @@ OUTCOMES = {
     "overtakes": "{better} overtakes {other} after about {crossing} {factor}",
     "emerges": "{better} and {other} are tied (within noise) at {first} {factor}, and {better} is better at {last}",
     "always": "{better} is better than {other} from {first} to {last} {factor}",
+    "falls": "{better} and {other} are tied (within noise) at {first} {factor}, and {other} is better at {last}",
     "never": "{better} does not overtake {other} within {last} {factor}",
     "tied": "{better} and {other} are tied (within noise) at {last} {factor}",
 }
@@ -45,16 +46,22 @@ def finding_verdicts(paper: str) -> pd.DataFrame:  # rows: sources, as published
     claims = [claim for claim in load_claims() if claim.id == MAIN_FINDINGS[paper]]
     study = with_study(record_rows(pd.DataFrame(columns=["value", "step"])))
     found = verdicts(claims, study, strict=False).set_index("source")
-    return found.loc[["published", "recorded"]]
+    return found[[source == "published" or source.startswith("recorded") for source in found.index]]
 
 
 def verdict_sentence(found: pd.DataFrame) -> str:  # as `finding_verdicts`
     "Return the main finding with both verdicts."
     printed, ours = found.loc["published"], found.loc["recorded"]
     pairs = f"{ours.agree:.0f} of {ours.pairs:.0f} pairs have its sign"
+    trials = found[found.index.str.startswith("recorded, ")].dropna(subset="pairs").itertuples()
+    longer = [
+        f" Its trial with {one.Index.removeprefix('recorded, ')} of training, one seed: *{one.verdict}* "
+        f"({one.agree:.0f} of {one.pairs:.0f})."
+        for one in trials
+    ]
     return (
         f"**The main finding**: {printed.says} The paper's own numbers: *{printed.verdict}*. "
-        f"The recorded study of small models: *{ours.verdict}* ({pairs})."
+        f"The recorded study of small models: *{ours.verdict}* ({pairs}).{''.join(longer)}"
     )
 
 
@@ -74,7 +81,7 @@ def curve_sentence(curve: Curve) -> str:
     languages = list(dict.fromkeys([trial.compared.source, trial.compared.target]))
     scope = " to ".join(map(english_name, languages))
     at_first, at_last = (f"{round(difference, 1) + 0.0:+.1f}" for difference in differences.iloc[[0, -1]])
-    edges = f"{at_first} F1 at {first}, {at_last} at {last}"
+    edges = f"{at_first} {UNITS[trial.compared.task]} at {first}, {at_last} at {last}"
     noise = f"two standard errors: {curve.noise:.1f}"
     return f"{said} ({edges}; {noise}; {scope} alone, {trial.seeds} fine-tunings, one training on text)."
 
@@ -88,14 +95,16 @@ def conclusion(curves: list[Curve]) -> str:
 
 
 def curves_figure(curves: list[Curve]) -> Figure:
-    "Draw the F1 of the methods over each factor, a panel for each, with a dotted line at the recorded study's value."
+    "Draw the scores over each factor, a panel for each, with a dotted line at the recorded study's value."
     from studies.figures.charts import described, loss_curves
 
-    rows = pd.concat([curve.scores.assign(language=curve.trial.factor) for curve in curves]).drop_duplicates()
-    figure = loss_curves(rows.rename(columns={"value": "step", "score": "value"}), ylabel="F1", columns=2)
-    trials = {curve.trial.factor: curve.trial for curve in curves}
-    for axes, (factor, trial) in zip(figure.axes, trials.items()):
-        axes.set(xscale="log", xlabel=factor, title="")
+    rows = pd.concat([curve.scores.assign(language=curve.trial.label) for curve in curves]).drop_duplicates()
+    figure = loss_curves(
+        rows.rename(columns={"value": "step", "score": "value"}), ylabel=UNITS[curves[0].trial.compared.task], columns=2
+    )
+    trials = {curve.trial.label: curve.trial for curve in curves}
+    for axes, (label, trial) in zip(figure.axes, trials.items()):
+        axes.set(xscale="log", xlabel=label, title="")
         axes.set_xticks(trial.values, [f"{value:,}" for value in trial.values])
         axes.minorticks_off()
         axes.axvline(trial.recorded, color="grey", linestyle=":")
@@ -109,10 +118,14 @@ def main_finding(paper: str) -> list[Markdown | Figure]:
     shown = [Markdown(verdict_sentence(finding_verdicts(paper)))]
     recorded = RECORD.frame()
     curves = [Curve.of(trial, recorded) for trial in TRIALS if trial.compared.paper == paper]
-    if curves:
-        sentences = "\n".join(f"- {curve_sentence(curve)}" for curve in curves)
-        shown += [curves_figure(curves), Markdown(f"{sentences}\n\n{conclusion(curves)}")]
-    return shown
+    if not curves:
+        return shown
+    parts = []
+    for compared in dict.fromkeys(curve.trial.compared for curve in curves):
+        some = [curve for curve in curves if curve.trial.compared == compared]
+        sentences = "\n".join(f"- {curve_sentence(curve)}" for curve in some)
+        parts.append(f"{sentences}\n\n{conclusion(some)}")
+    return [*shown, curves_figure(curves), Markdown("\n\n".join(parts))]
 
 
 def scripts_sentence() -> Markdown:

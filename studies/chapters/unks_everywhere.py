@@ -17,6 +17,7 @@ from studies.figures.style import INK, PALETTE, described, plt, use_style
 from studies.papers.cells import TEXT_LIMITS, correlated_kinds, unks_methods, unks_tables
 from studies.papers.costs import Shape
 from studies.papers.printed import published
+from studies.papers.setups import MINI_STEPS
 from studies.papers.store import Cell, with_needs
 from studies.papers.transfer import PROJECTED, UNKS, Transfer, budget_cells, transfer, transfer_cells
 from studies.records.findings import page_table, standing, what_we_see
@@ -94,7 +95,7 @@ class UnksChapter(Lesson):
         "Options of the setup of each language."
         options: dict[str, Any] = dict(steps=self.steps, vocab_size=self.vocab_size)
         if self.scale == "mini":
-            return options | dict(steps=self.steps or 40)
+            return options | dict(steps=self.steps or MINI_STEPS["unks-everywhere"])
         options |= dict(ner=self.ner, dp=self.dp)
         if self.scale == "custom":
             return options | dict(model=self.model, text=self.text)
@@ -330,7 +331,7 @@ def scores_seen(numbers: UnksNumbers) -> Markdown:
         f"In new scripts {standing(shown[NEW], 'EL-LEX', names)}.": True,
     }
     gains = [lead("EL-LEX", "MAD-X 2.0", script) for script in (NEW, KNOWN)]
-    told = f"EL-LEX is {gains[0]:.1f} points ahead of MAD-X 2.0 in new scripts"
+    told = f"EL-LEX is {gains[0]:.1f} points better than MAD-X 2.0 in new scripts"
     seen[f"{told}; in known ones its lead is {gains[1]:+.1f}."] = gains[0] > 1 and gains[1] < 3
     full, low = lead("EL-LEX", "EL-RAND"), lead("MF1-LEX", "MF1-RAND")
     seen[f"Copying the overlap gains {full:.1f} points for EL and {low:.1f} for MF1."] = min(full, low) > 4

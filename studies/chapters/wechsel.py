@@ -43,7 +43,7 @@ from studies.papers.cells import (
 from studies.papers.costs import OnText
 from studies.papers.experiment import PartOfText, Target, Targets
 from studies.papers.printed import published
-from studies.papers.setups import scale_lapt, scale_models, scale_vocab_size
+from studies.papers.setups import MINI_STEPS, scale_lapt, scale_models, scale_vocab_size
 from studies.papers.store import Cell, cell_stamp
 from studies.records.findings import page_table, standing, what_we_see
 from studies.records.summaries import LEVEL, starts
@@ -128,7 +128,7 @@ class WechselChapter(Lesson):
     @property
     def steps_asked(self) -> int:
         "Steps of training, or 0 for the number of the scale's preset."
-        return self.steps or (40 if self.scale == "mini" else 0)
+        return self.steps or (MINI_STEPS["wechsel"] if self.scale == "mini" else 0)
 
     @property
     def files(self) -> dict[str, Any]:
@@ -405,7 +405,7 @@ def perplexities_seen(numbers: WechselNumbers) -> Markdown:
         lead = end.FullRand / end.WECHSEL
         told = f"GPT-2 has {lead.min():.1f} to {lead.max():.1f} times WECHSEL's perplexity at the end with FullRand"
         last = end.TransInner > end.FullRand
-        seen[f"{told}; TransInner is behind FullRand in {last.sum()} of {len(end)} languages."] = lead.min() > 1.1
+        seen[f"{told}; TransInner is worse than FullRand in {last.sum()} of {len(end)} languages."] = lead.min() > 1.1
     if len(numbers.best):
         others = numbers.best[["TransInner", "FullRand"]].min(axis=1)
         won = [names[code] for code in others.index if numbers.best.WECHSEL[code] < others[code]]

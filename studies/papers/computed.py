@@ -74,6 +74,7 @@ def nearest_tokens() -> pd.DataFrame:  # columns language, method (the token), n
         plan = Targets("mini", preset="wechsel-gpt2")(language).transplant("wechsel").plan
         words = sorted((t for t in plan.target if t.kind == "text" and t.word_start), key=lambda t: -len(t.text))[:5]
         for token in words:
-            source = plan.explain(token.id).iloc[0].source
-            rows.append((language, token.text.strip(), source.strip()))
+            nearest = plan.explain(token.id).iloc[0]
+            source = nearest.source.strip(" ▁") if nearest.weight > 0 else "none: sampled"
+            rows.append((language, token.text.strip(), source))
     return pd.DataFrame(rows, columns=["language", "method", "note"])

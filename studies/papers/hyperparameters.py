@@ -14,11 +14,20 @@ from studies.data.task_changes import CHANGES, LOW_RESOURCE_BATCH, changed_setti
 from studies.models.recipes import RECIPES, TOKENIZERS
 from studies.papers.cells import mad_x_tables
 from studies.papers.experiment import EXTENSION
-from studies.papers.setups import SetupOptions, paper_text, scale_lapt, scale_models, scale_tasks, scale_vocab_size
+from studies.papers.setups import (
+    MINI_STEPS,
+    SetupOptions,
+    paper_text,
+    scale_lapt,
+    scale_models,
+    scale_tasks,
+    scale_vocab_size,
+)
 from studies.papers.transfer import UNKS
 from vocab_lit.tasks.settings import papers
 from vocab_lit.tasks.task import NO_EARLY_STOP
 from vocab_lit.text.corpus import data_path, mix
+from vocab_lit.training.settings import LaptConfig
 from vocab_lit.vectors.token_vectors import TOKEN_DEFAULTS
 
 if TYPE_CHECKING:
@@ -59,11 +68,15 @@ _WIDTHS = {"paper": 768, "mini": RECIPES["mini-xlmr"].dim}  # of the models
 Values = dict[tuple[str, str, str], object]  # by setup, stage and name
 
 
+def _lapt_of(paper: str, scale: str, preset: str) -> LaptConfig:
+    return scale_lapt(scale, preset, MINI_STEPS[paper] if scale == "mini" else 0)
+
+
 def lapt_values(paper: str, scale: str) -> dict[str, dict[str, object]]:  # by setup, by name
     "Return the hyper-parameters of continued pretraining."
     by_setup = {}
     for setup, preset in _LAPT_SETUPS[paper].items():
-        config, source = scale_lapt(scale, preset), scale_models(preset)[scale != "mini"]
+        config, source = _lapt_of(paper, scale, preset), scale_models(preset)[scale != "mini"]
         values = {name: value for name, value in asdict(config).items() if name not in _IN_NO_PAPER}
         samples = config.steps * config.batch_size
         values |= dict(beta1=config.betas[0], beta2=config.betas[1], samples=samples, tokens=samples * config.length)
@@ -119,7 +132,7 @@ def _embedding_structure(scale: str) -> Values:
     from vocab_lit.training.stages import MODES
 
     text, cleaning = PAPER_TEXT["embedding-structure"], HubText("", "", language_model="any").cleaning
-    frozen = round(MODES["full"][0].share * scale_lapt(scale, "embedding-structure").steps)
+    frozen = round(MODES["full"][0].share * _lapt_of("embedding-structure", scale, "embedding-structure").steps)
     filters = ("min_tokens", "mean_length", "longest", "alphabetic", "duplicates")
     taken = {("", "text", name): getattr(cleaning, name) for name in filters}
     taken |= {("", "LAPT", "steps with a frozen encoder"): frozen, ("", "text", "alpha"): _default(mix, "alpha")}

@@ -195,6 +195,8 @@ MINI_RATES = {
     "wechsel-gpt2-low-resource": MiniRates(4e-3),
     "token-distillation": MiniRates(5e-3),
 }
+# steps of continued pretraining in the chapters at mini
+MINI_STEPS = {"focus": 60, "embedding-structure": 40, "mad-x": 80, "unks-everywhere": 40, "wechsel": 40}
 # evaluations of a run that is shorter than the paper's; of the others 5. WECHSEL gives scores at a tenth of the steps
 _EVALUATIONS = {"wechsel-roberta": 10, "wechsel-gpt2": 10, "wechsel-gpt2-low-resource": 30}
 

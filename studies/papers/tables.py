@@ -106,6 +106,7 @@ class Exhibit(BaseModel):
     across: Numbers | None = None  # the other axis of a scatter plot or of costs, by its columns
     real: dict[str, Numbers] = {}  # by the name of the pretrained model
     digits: int = 1
+    within: list[str] = []  # of index and columns: rows are compared where these are the same
     says: Sentences | None = None
     note: str = ""  # what has to be known to compare
     mini: str = ""  # the same, at scale mini
@@ -140,14 +141,21 @@ class Agreement(NamedTuple):
 
 
 def count_agreement(
-    theirs: pd.Series,  # a number for each row
-    ours: pd.Series,
+    theirs: pd.DataFrame,  # numbers by row and column; NaN where there is none
+    ours: pd.DataFrame,
 ) -> Agreement:
-    "Compare each two rows that both have and that the paper does not print as equal; a tie of ours is no agreement."
-    rows = [row for row in theirs.index if row in ours.index]
-    pairs = [(a, b) for a, b in combinations(rows, 2) if theirs[a] != theirs[b]]
-    same = sum(bool((theirs[a] - theirs[b]) * (ours[a] - ours[b]) > 0) for a, b in pairs)
-    return Agreement(same, len(pairs))
+    """Compare each two rows that both have, each side on the mean difference over the columns that both rows have.
+
+    What the paper prints as equal is left out; a tie of ours is no agreement.
+    """
+    same = pairs = 0
+    for a, b in combinations([row for row in theirs.index if row in ours.index], 2):
+        printed, measured = ((side.loc[a] - side.loc[b]).mean() for side in (theirs, ours))
+        if np.isnan(printed) or np.isnan(measured) or abs(printed) < 1e-9:
+            continue
+        pairs += 1
+        same += bool(printed * measured > 0)
+    return Agreement(same, pairs)
 
 
 def _cell(rows: pd.DataFrame, digits: int) -> str:
@@ -289,17 +297,27 @@ class PaperTables:
         return rows.set_index(["stage", "setup", "parameter"])[["paper", "scale paper", "scale mini"]]
 
     def agreement(self, exhibit: Exhibit) -> Agreement | None:  # None where one side is missing
-        "In how many pairs of rows, each averaged over its columns, ours have the paper's order."
+        "In how many pairs of rows ours have the paper's order."
         if exhibit.kind != "table" or not (exhibit.printed and exhibit.ours) or exhibit.printed.value == "note":
             return None
         rows = self.long(exhibit)
         rows = rows[[not any(part.startswith("avg") for part in column) for column in rows.column]]
-        means = rows.groupby(["side", "row"], sort=False).value.mean()
-        return count_agreement(means["paper"], means["ours"]) if "ours" in means else None
+        if "ours" not in set(rows.side) or exhibit.index == ["metric"]:
+            return None
+        names = [*exhibit.index, *exhibit.columns]
+        groups = [str([place[names.index(name)] for name in exhibit.within]) for place in rows.row + rows.column]
+        rows = rows.assign(group=groups, row=rows.row.map(str), column=rows.column.map(str))
+        counts = []
+        for _, of_group in rows.groupby("group", sort=False):
+            sides = of_group.pivot_table(index="row", columns=["side", "column"], values="value", sort=False)
+            if {"paper", "ours"} <= set(of_group.side):
+                counts.append(count_agreement(sides["paper"].dropna(how="all"), sides["ours"].dropna(how="all")))
+        return Agreement(*map(sum, zip(*counts))) if counts else None
 
     def sentence(self, exhibit: Exhibit) -> str:
         "What the comparison says; empty where nothing is compared."
-        if not exhibit.says or not (counts := self.agreement(exhibit)):
+        counts = self.agreement(exhibit)
+        if not exhibit.says or not counts or not counts.pairs:
             return ""
         said = exhibit.says.agree if 3 * counts.same >= 2 * counts.pairs else exhibit.says.differ
         return said.format(same=counts.same, pairs=counts.pairs)
@@ -316,6 +334,7 @@ class PaperTables:
             texts += [f"Ours were recorded from {days}; the library has changed in between."] if " " in days else []
             texts += [f"**Scale paper only.** {exhibit.paper_only}"] if exhibit.paper_only else []
         shown = [getattr(self, exhibit.kind)(exhibit)] if exhibit.kind == "presets" or sides else []
-        texts += [] if shown or exhibit.paper_only else [_NOT_RECORDED]
+        is_missing = self.scale != "mini" and exhibit.ours and "ours" not in sides
+        texts += [_NOT_RECORDED] if is_missing or not (shown or exhibit.paper_only) else []
         texts = [text for text in texts if text]
         return [*shown, *([Markdown("\n\n".join(texts))] if texts else [])]

@@ -15,7 +15,6 @@ from studies.data.task_changes import changed_settings
 from studies.papers.adaptation import Adaptation
 from studies.papers.costs import OnTask, OnText
 from studies.papers.experiment import Target, Targets
-from studies.papers.printed import unstack_in_order
 from studies.papers.setups import scale_lapt, scale_models, scale_vocab_size
 from studies.papers.store import Cell, CellStore, cell_stamp, with_needs
 from vocab_lit.methods.factored import Factoring, Factors, factorize, load_factors
@@ -554,22 +553,3 @@ def transfer_by_steps(
     "Scores by how long, or on how much text, what the target language has was trained."
     table = _table(study, budget_cells(study, source, targets, grid, task, seeds, methods, by))
     return table[["method", "target", "metric", "step", "seed", "value"]]
-
-
-def matrix(
-    scores: pd.DataFrame,  # from `transfer`, of one metric
-    method: str,
-) -> pd.DataFrame:  # sources in rows, targets in columns, in order of appearance
-    "Mean scores over seeds of one method."
-    rows = scores[scores.method == method]
-    return unstack_in_order(rows.groupby(["source", "target"], sort=False).value.mean())
-
-
-def averages(
-    scores: pd.DataFrame,  # from `transfer`, of one metric
-    over: str,  # source: a column for each target; target: a column for each source
-) -> pd.DataFrame:  # a row for each method, the last column avg
-    "Mean scores of all methods over sources or over targets."
-    by = {"source": "target", "target": "source"}[over]
-    cells = unstack_in_order(scores.groupby(["method", by], sort=False).value.mean())
-    return cells.assign(avg=cells.mean(axis=1)).rename_axis(columns=None)

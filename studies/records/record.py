@@ -60,7 +60,8 @@ class Record:
         "Read the table without its stamp."
         import pandas as pd
 
-        return pd.read_csv(self.path(path), usecols=lambda name: name in self.columns or not self.columns)
+        wanted = set(self.columns)
+        return pd.read_csv(self.path(path), usecols=lambda name: name in wanted if wanted else name not in STAMP)
 
     def has(self, case: Mapping[str, object], path: str | Path | None = None) -> bool:
         "Whether the table has a row with these values."

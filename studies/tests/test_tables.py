@@ -110,19 +110,42 @@ def test_a_difference_is_taken_pair_by_pair():
 
 
 def test_agreement_counts_pairs_of_rows_as_brute_force():
-    theirs = pd.Series({"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0, "only theirs": 0.0})
-    ours = pd.Series({"a": 10.0, "b": 20.0, "c": 5.0, "d": 5.0, "only ours": 7.0})
-    rows = ["a", "b", "c", "d"]
-    pairs = [(x, y) for x, y in combinations(rows, 2) if theirs[x] != theirs[y]]
-    same = [(x, y) for x, y in pairs if (theirs[x] > theirs[y]) is (ours[x] > ours[y]) and ours[x] != ours[y]]
+    theirs = pd.DataFrame({"x": dict(a=3.0, b=2.0, c=2.0, d=1.0, e=0.0)})
+    ours = pd.DataFrame({"y": dict(a=10.0, b=20.0, c=5.0, d=5.0, f=7.0)})
+    pairs = [(x, y) for x, y in combinations("abcd", 2) if theirs.x[x] != theirs.x[y]]
+    same = [(x, y) for x, y in pairs if (theirs.x[x] - theirs.x[y]) * (ours.y[x] - ours.y[y]) > 0]
     assert count_agreement(theirs, ours) == (len(same), len(pairs)) == (3, 5)
+
+
+def test_rows_are_compared_on_the_columns_that_both_have():
+    theirs = pd.DataFrame({"easy": dict(a=90.0, b=91.0), "hard": dict(a=10.0)})
+    assert count_agreement(theirs, pd.DataFrame({"one": dict(a=1.0, b=2.0)})) == (1, 1)
+    assert count_agreement(theirs, pd.DataFrame({"one": dict(a=1.0), "two": dict(b=2.0)})) == (0, 0)
+
+
+def test_numbers_of_different_tasks_or_steps_are_not_compared(tables):
+    probes = tables["wechsel"].exhibits["Table 8"]
+    printed, rows = published("wechsel", 8), tables["wechsel"].long(probes)
+    assert {row.task for row in printed.itertuples()} == {"NLI", "POS", "CLM"} and probes.within == ["task"]
+    whole = tables["wechsel"].agreement(probes)
+    by_task = [
+        tables["wechsel"].agreement(
+            probes.model_copy(update=dict(ours=probes.ours.model_copy(update=dict(names=names))))
+        )
+        for task in probes.ours.names["metric"]
+        for names in [probes.ours.names | dict(metric={task: probes.ours.names["metric"][task]})]
+    ]
+    assert len(rows) and whole == (sum(one.same for one in by_task), sum(one.pairs for one in by_task))
+    assert (
+        tables["wechsel"].agreement(tables["wechsel"].exhibits["Table 3"]).pairs == 9
+    )  # three methods, at three steps
 
 
 def test_the_sentence_depends_on_the_agreement(tables):
     exhibit = tables["focus"].exhibits["Table 4"]
-    assert tables["focus"].sentence(exhibit).startswith("Ours have the paper's order in 9 of 10")
+    assert tables["focus"].sentence(exhibit).startswith("Ours have the paper's order in 10 of 10")
     records = tables["focus"].records.assign(value=-tables["focus"].records.value)
-    assert "only 1 of 10" in PaperTables("focus", records).sentence(exhibit)
+    assert "only 0 of 10" in PaperTables("focus", records).sentence(exhibit)
 
 
 def test_a_table_says_on_which_days_its_numbers_were_recorded(tables):

@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 import torch
 import transformers
@@ -28,12 +27,10 @@ from studies.papers.transfer import (
     _learn_task,
     _score,
     _with_languages,
-    averages,
     language_spec,
     learn_factors,
     learn_language,
     learn_languages,
-    matrix,
     required_runs,
     source_model,
     transfer,
@@ -531,40 +528,3 @@ def test_methods_with_the_same_adapter_in_the_source_language_share_the_task_and
     assert [
         learn_factors(unks, Factoring(solver=s, steps=3 * (s != "svd"))).facts["solver"] for s in ("svd", "hals", "svd")
     ] == ["svd", "hals", "svd"]  # each of its own
-
-
-def test_averages_are_means_of_rows_and_columns_of_the_matrices():
-    toy = pd.DataFrame(
-        [
-            ("A", s, t, seed, 10 * i + j + seed)
-            for i, s in enumerate("xy")
-            for j, t in enumerate("xy")
-            for seed in (0, 2)
-        ],
-        columns=["method", "source", "target", "seed", "value"],
-    )
-    assert matrix(toy, "A").values.tolist() == [[1, 2], [11, 12]]
-    assert averages(toy, "source").loc["A"].to_dict() == {"x": 6, "y": 7, "avg": 6.5} and averages(toy, "target").loc[
-        "A"
-    ].to_dict() == {"x": 1.5, "y": 11.5, "avg": 6.5}
-
-
-def test_scores_of_pairs_that_were_not_run_leave_the_others_in_place():
-    some = pd.DataFrame(
-        [("A", "x", "z", 1.0), ("A", "x", "y", 2.0), ("A", "w", "v", 3.0), ("A", "w", "y", 4.0), ("B", "x", "v", 5.0)],
-        columns=["method", "source", "target", "value"],
-    )
-    assert matrix(some, "A").T.unstack().dropna().to_dict() == {
-        ("x", "z"): 1,
-        ("x", "y"): 2,
-        ("w", "v"): 3,
-        ("w", "y"): 4,
-    }
-    means = averages(some, "source")
-    assert means.columns.tolist() == ["z", "y", "v", "avg"] and means.loc["A"].tolist() == [
-        1,
-        3,
-        3,
-        pytest.approx(7 / 3),
-    ]
-    assert means.loc["B", ["v", "avg"]].tolist() == [5, 5] and means.loc["B", ["z", "y"]].isna().all()

@@ -24,7 +24,8 @@ from studies.papers.transfer import METHODS, UNKS, Transfer, transfer
 from studies.records.record import Record
 from vocab_lit.models.device import PRECISION
 
-TASK, KEY = "ner", ("paper", "factor", "value", "method")
+KEY = ("paper", "source", "target", "task", "factor", "value", "steps", "method")
+UNITS = {"ner": "F1", "pos": "points of accuracy"}
 RECORD = Record("records/one_factor.csv", KEY, (*KEY, "seed", "score"))
 
 # the option of the setups that a factor is
@@ -40,6 +41,7 @@ class Comparison:
     methods: tuple[str, str]  # the one that the paper finds better, and the other
     source: str  # language of the labelled sentences
     target: str
+    task: str = "ner"
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,18 @@ class OneFactor:
     steps: int  # of training, where they are not the factor
     seeds: int = 5  # fine-tunings of each model
 
+    @property
+    def label(self) -> str:
+        "The factor and the languages, as a figure names them."
+        return f"{self.factor} ({' to '.join(dict.fromkeys([self.compared.source, self.compared.target]))})"
+
 
 _FOCUS = Comparison("focus", "focus-tasks-wechsel", ("focus", "wechsel"), "am", "am")
-_STRUCTURE = Comparison("embedding-structure", "es-new-vocabulary", ("SCRIPT+POSN+IDENT", "off-the-shelf"), "et", "et")
+_STRUCTURE = Comparison(
+    "embedding-structure", "es-new-vocabulary", ("SCRIPT+POSN+IDENT", "off-the-shelf"), "te", "te", "pos"
+)
 _MADX = Comparison("mad-x", "madx-over-xlmr", ("MAD-X", "XLM-R"), "en", "sw")
+_MADX_FI = replace(_MADX, target="fi")
 _UNKS = Comparison("unks-everywhere", "unks-new-scripts", ("EL-LEX", "mBERT"), "en", "am")
 _UNKS_FACTORED = replace(_UNKS, methods=("MF10-KMEANS-LEX", "mBERT"))
 TRIALS = (
@@ -65,6 +75,7 @@ TRIALS = (
     OneFactor(_MADX, "training steps", (20, 80, 320, 1280), recorded=80, steps=80),
     OneFactor(_MADX, "labelled sentences", (60, 240, 480), recorded=60, steps=80, seeds=2),
     OneFactor(_MADX, "lines of text", (1000, 4000, 16_000), recorded=4000, steps=320),
+    OneFactor(_MADX_FI, "training steps", (20, 80, 320, 1280), recorded=80, steps=80),
     OneFactor(_UNKS, "training steps", (10, 40, 160, 640), recorded=40, steps=40),
     OneFactor(_UNKS_FACTORED, "training steps", (10, 40, 160, 640), recorded=40, steps=40),
 )
@@ -80,17 +91,17 @@ _WAYS = {  # the methods of papers that adapt a model to one language
 
 
 def _measure(trial: OneFactor, value: int, method: str, work: Path) -> list[float]:
-    "Return the F1 of each fine-tuning of a method at a value of the factor."
+    "Return the score of each fine-tuning of a method at a value of the factor."
     options = dict(steps=trial.steps) | {FACTORS[trial.factor]: value}
     paper, pair = trial.compared.paper, (trial.compared.source, trial.compared.target)
     if paper in _WAYS:
         target = Targets("mini", preset=paper, source_language="en", **options)(pair[1])  # of WECHSEL's dictionary
-        rows = target.follow(_WAYS[paper][method], tasks=[TASK], seeds=trial.seeds)
-        return [row["value"] for row in rows if row["metric"] == TASK]
+        rows = target.follow(_WAYS[paper][method], tasks=[trial.compared.task], seeds=trial.seeds)
+        return [row["value"] for row in rows if row["metric"] == trial.compared.task]
     own = pair[1:] if paper == "unks-everywhere" else ()
     methods = UNKS if own else METHODS
     study = Transfer(work, pair, "mini", options, own, paper=paper, methods=methods)
-    return transfer(study, [method], TASK, pair[:1], pair[1:], range(trial.seeds)).value.to_list()
+    return transfer(study, [method], trial.compared.task, pair[:1], pair[1:], range(trial.seeds)).value.to_list()
 
 
 def run_trial(
@@ -100,9 +111,25 @@ def run_trial(
     measure: Callable[[OneFactor, int, str, Path], list[float]] = _measure,
 ) -> None:
     "Measure what the record lacks of a trial, and add it."
+    compared = trial.compared
     for value in trial.values:
-        for method in trial.compared.methods:
-            case = dict(zip(KEY, (trial.compared.paper, trial.factor, value, method)))
+        steps = value if FACTORS[trial.factor] == "steps" else trial.steps
+        for method in compared.methods:
+            case = dict(
+                zip(
+                    KEY,
+                    (
+                        compared.paper,
+                        compared.source,
+                        compared.target,
+                        compared.task,
+                        trial.factor,
+                        value,
+                        steps,
+                        method,
+                    ),
+                )
+            )
             if not RECORD.has(case, record):
                 scores = measure(trial, value, method, work)
                 RECORD.write(
@@ -120,8 +147,10 @@ class Curve:
     @classmethod
     def of(cls, trial: OneFactor, rows: pd.DataFrame) -> Curve:  # rows: of the record
         "Return the curve of a trial among the rows of all."
-        rows = rows[(rows.paper == trial.compared.paper) & (rows.factor == trial.factor)]
-        return cls(trial, rows[rows.method.isin(trial.compared.methods)])
+        compared = trial.compared
+        rows = rows[(rows.paper == compared.paper) & (rows.factor == trial.factor)]
+        rows = rows[(rows.source == compared.source) & (rows.target == compared.target) & (rows.task == compared.task)]
+        return cls(trial, rows[rows.method.isin(compared.methods)])
 
     @property
     def differences(self) -> pd.Series:  # by value, ascending
@@ -158,7 +187,7 @@ class Curve:
         if abs(last) <= noise:
             return "tied"
         if last < 0:
-            return "never"
+            return "falls" if first > -noise else "never"
         if (differences <= 0).any():
             return "overtakes"
         return "always" if first > noise else "emerges"
