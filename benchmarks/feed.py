@@ -187,7 +187,7 @@ def _memory_grown(runs) -> list[float]:
 
 
 CLAIMS = (
-    Claim("masked blocks of 256 tokens a second and process, the slowest vocabulary", slowest("masked"), low=8000),
+    Claim("masked blocks of 256 tokens per second and process, the slowest vocabulary", slowest("masked"), low=8000),
     Claim("causal blocks, the same", slowest("causal"), low=15_000),
     Claim("CPU time, transformers / vocab_lit, masked", medians("masked", "cpu_seconds", "transformers"), low=1),
     Claim("CPU time, transformers / vocab_lit, causal", medians("causal", "cpu_seconds", "transformers"), low=1),

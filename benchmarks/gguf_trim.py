@@ -131,7 +131,7 @@ CLAIMS = (
         "memory of llama.cpp, before / after, the least of all files", extreme(np.min, "resident_mb", "as it is"), low=1
     ),
     Claim(
-        "tokens a second, after / before, the least of all files",
+        "tokens per second, after / before, the least of all files",
         extreme(np.min, "tokens_per_second", "as it is", power=-1),
         low=1,
     ),
@@ -146,7 +146,7 @@ PART = Part(
     gguf_cases,
     claims=CLAIMS,
     compare=compare_in_llama_cpp,
-    facts=FACTS | dict(tokens_per_second="tokens a second"),
+    facts=FACTS | dict(tokens_per_second="tokens per second"),
     named=True,
     takes_models=True,
     takes_texts=True,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import yaml
 
-from studies.papers.printed import RECORDS, _text, having, published, record_rows
+from studies.papers.printed import RECORDS, having, plain_text, published, record_rows
 from studies.papers.store import CellStore, beside_book
 from vocab_lit.runs.grid import fingerprint
 from vocab_lit.text.corpus import data_path
@@ -194,7 +194,7 @@ def _cells(rows, side, over, predicate):  # one number for each pair
 
 def _others(rows, better):  # all methods, or what is compared, but those of one side
     column, mine = next(iter(better.items()))
-    return {column: sorted(set(rows[column]) - {_text(value) for value in listed(mine)})}
+    return {column: sorted(set(rows[column]) - {plain_text(value) for value in listed(mine)})}
 
 
 def differences(
@@ -383,7 +383,7 @@ def _look_up(predicate, rows, at):
     for part in (predicate, *filter(lambda s: isinstance(s, dict), _sides(predicate))):
         for column in set(NAMES) & set(part):
             known = set(rows[column].unique())
-            if unknown := [w for w in listed(part[column]) if _text(w) not in known]:
+            if unknown := [w for w in listed(part[column]) if plain_text(w) not in known]:
                 raise _Unknown(f"{at}: no {column} {unknown[0]!r}{_near(unknown[0], sorted(known))}")
     if inner := predicate.get("more_than"):
         _look_up(inner, rows, at)

@@ -25,7 +25,7 @@ def having(rows: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:
     "Return the rows whose columns of text have a wanted value, or one of a list of them."
     for column, wanted in where.items():
         values = wanted if isinstance(wanted, list) else [wanted]
-        rows = rows[rows[column].isin([_text(value) for value in values])]
+        rows = rows[rows[column].isin([plain_text(value) for value in values])]
     return rows
 
 
@@ -136,7 +136,8 @@ RECORDS = (  # and of ours
 )
 
 
-def _text(value):  # 4.0 and 4 are the same
+def plain_text(value: object) -> str:
+    "Return a value as the tables of records and the printed ones write it: 4.0 and 4 are the same, NaN is empty."
     if value is None or value != value:  # NaN
         return ""
     return f"{value:.12g}" if isinstance(value, (int, float, np.number)) else str(value)
@@ -174,6 +175,8 @@ def record_rows(
     rows = rows.reindex(columns=[*RECORDS, "scale", "seed", "value"]).dropna(subset="value").astype({"value": float})
     for c in (*RECORDS, "scale"):
         if c not in ("step", "stage"):
-            rows[c] = rows[c].map(_text)
+            rows[c] = rows[c].map(plain_text)
     curve = rows.groupby([c for c in rows if c not in ("step", "stage", "value")], sort=False).ngroup()
-    return rows.assign(stage=_stages(rows.step.astype(float), curve), step=rows.step.map(_text)).reset_index(drop=True)
+    return rows.assign(stage=_stages(rows.step.astype(float), curve), step=rows.step.map(plain_text)).reset_index(
+        drop=True
+    )

@@ -16,7 +16,7 @@ import numpy as np
 
 import vocab_lit
 from studies.papers.claims import RECORDS, record_rows
-from studies.papers.printed import _text
+from studies.papers.printed import plain_text
 from studies.papers.store import Cell, CellStore
 from studies.records.record import replace_file
 from vocab_lit.runs.grid import environment, fingerprint, read_record
@@ -115,7 +115,7 @@ def declared_rows(
     "Return what names the rows of cells."
     found: dict[tuple[str, ...], set[int] | None] = {}
     for cell in cells:
-        key = {name: _text(value) for name, value in cell.key.items()}
+        key = {name: plain_text(value) for name, value in cell.key.items()}
         setting = key.get("setting", "")
         languages = key["targets"].split() if "targets" in key else [key.get("language", setting), *setting.split("+")]
         choices = {column: [key.get(column, "")] for column in OF_CELL}

@@ -23,12 +23,12 @@ from studies.papers.claims import (
     _comparison,
     _correlation,
     _sides,
-    _text,
     differences,
     effect_dots,
     judge,
     listed,
     load_claims,
+    plain_text,
     printed_rows,
     read_records,
     record_rows,
@@ -163,9 +163,9 @@ def test_records_have_languages_stages_and_seeds_in_one_form(toy_records):
     )
     assert (
         mixed.stage.tolist() == ["", "", "start"]
-        and _text(4.0) == _text(4) == "4"
-        and _text(2500021) == "2500021"
-        and _text(None) == ""
+        and plain_text(4.0) == plain_text(4) == "4"
+        and plain_text(2500021) == "2500021"
+        and plain_text(None) == ""
     )
 
 

@@ -20,6 +20,7 @@ from typer import Argument, Option
 from studies.papers.adaptation import Adaptation
 from studies.papers.cells import paper_methods
 from studies.papers.experiment import FOCUS_METHODS, Targets
+from studies.papers.printed import having
 from studies.papers.transfer import METHODS, UNKS, Transfer, transfer
 from studies.records.record import Record
 from vocab_lit.models.device import PRECISION
@@ -54,6 +55,13 @@ class OneFactor:
     recorded: int  # the value in the recorded study
     steps: int  # of training, where they are not the factor
     seeds: int = 5  # fine-tunings of each model
+
+    @property
+    def names(self) -> dict[str, str]:
+        "What identifies the trial among the rows of the record, by column."
+        compared = self.compared
+        languages = dict(source=compared.source, target=compared.target)
+        return dict(paper=compared.paper, **languages, task=compared.task, factor=self.factor)
 
     @property
     def label(self) -> str:
@@ -111,30 +119,14 @@ def run_trial(
     measure: Callable[[OneFactor, int, str, Path], list[float]] = _measure,
 ) -> None:
     "Measure what the record lacks of a trial, and add it."
-    compared = trial.compared
     for value in trial.values:
         steps = value if FACTORS[trial.factor] == "steps" else trial.steps
-        for method in compared.methods:
-            case = dict(
-                zip(
-                    KEY,
-                    (
-                        compared.paper,
-                        compared.source,
-                        compared.target,
-                        compared.task,
-                        trial.factor,
-                        value,
-                        steps,
-                        method,
-                    ),
-                )
-            )
+        for method in trial.compared.methods:
+            case: dict[str, object] = trial.names | dict(value=value, steps=steps, method=method)
             if not RECORD.has(case, record):
                 scores = measure(trial, value, method, work)
-                RECORD.write(
-                    [case | dict(seed=seed, score=round(score, 2)) for seed, score in enumerate(scores)], record
-                )
+                rows = [case | dict(seed=seed, score=round(score, 2)) for seed, score in enumerate(scores)]
+                RECORD.write(rows, record)
 
 
 @dataclass(frozen=True)
@@ -147,10 +139,7 @@ class Curve:
     @classmethod
     def of(cls, trial: OneFactor, rows: pd.DataFrame) -> Curve:  # rows: of the record
         "Return the curve of a trial among the rows of all."
-        compared = trial.compared
-        rows = rows[(rows.paper == compared.paper) & (rows.factor == trial.factor)]
-        rows = rows[(rows.source == compared.source) & (rows.target == compared.target) & (rows.task == compared.task)]
-        return cls(trial, rows[rows.method.isin(compared.methods)])
+        return cls(trial, having(rows, trial.names | dict(method=list(trial.compared.methods))))
 
     @property
     def differences(self) -> pd.Series:  # by value, ascending
