@@ -7,7 +7,7 @@ ARGS     ?=
 PY       := .venv/bin/python
 TOOLS    := $(PY) -m tools
 
-.PHONY: help install book page records test real types test-wheel test-lowest test-colab test-newest axe chapter lib bench mini-model clean
+.PHONY: help install book page records test real types test-wheel test-lowest test-colab test-newest test-xla axe chapter lib bench mini-model clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
@@ -49,6 +49,8 @@ test-colab: ## run Colab editions and the tests with the versions that Colab has
 test-newest: ## run the tests with the newest versions of all packages but torch (its own environment)
 	@.ci/lowest $(PYTHON) newest $(ARGS)
 
+test-xla: ## train on torch_xla's CPU device and compare with the processor (its own environment; 1 GB, Linux on x86-64, Python 3.11)
+	@.ci/xla $(PYTHON)
 
 axe: ## look at pages of the built book for faults of accessibility (needs Chromium and npm; ARGS=FILE...: these pages)
 	@.ci/axe $(ARGS)

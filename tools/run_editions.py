@@ -1,7 +1,8 @@
 """Run Colab editions as Colab would: in an environment of its versions that their own cell has made.
 
 python -m tools.run_editions                      the first cells of every chapter's edition, to its first section
-python -m tools.run_editions --whole focus-sw     this one to its end, at scale mini
+python -m tools.run_editions --begin focus-sw     the first cells of this one
+python -m tools.run_editions --whole focus-sw     this one to its end, at scale mini, after the first cells of all
 
 It runs where nothing of this package is installed, and imports PyYAML and the standard library. The repository's
 address leads to this checkout's last commit, and /content to a folder that is removed.
@@ -73,6 +74,9 @@ def main() -> None:
     "Run the editions; the exit status is 1 where one fails."
     parser = argparse.ArgumentParser(prog="python -m tools.run_editions")
     parser.add_argument("--whole", nargs="*", default=[], help="editions that run to their end")
+    parser.add_argument(
+        "--begin", nargs="*", help="editions of which only the first cells run; default: one of each chapter"
+    )
     parser.add_argument("--constraints", type=Path, help="versions that the cell installs, as pip reads them")
     given = parser.parse_args()
     one_of = {chapter: name for name, (chapter, _) in editions(checkout()).items()}  # of each chapter
@@ -81,7 +85,8 @@ def main() -> None:
         serve_this_checkout(content)
         if given.constraints:  # pip divides the variable at blanks
             os.environ["PIP_CONSTRAINT"] = str(shutil.copy(given.constraints, content))
-        begun = [_run(name, False, content) for name in one_of.values()]
+        names = one_of.values() if given.begin is None else given.begin
+        begun = [_run(name, False, content) for name in names]
         ended = [_run(name, True, content) for name in given.whole]
     sys.exit(not all(begun + ended))
 

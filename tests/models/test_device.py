@@ -24,13 +24,16 @@ def test_each_kind_of_device_is_found_with_the_precision_that_it_has():
             patch.setattr(torch.backends.mps, "is_available", lambda: "mps" in has)
             patch.setattr(torch.mps, "recommended_max_memory", lambda: 8 * 2**30)
             patch.setitem(find_device.__globals__, "_has_xla", lambda: "xla" in has)
+            accelerator = types.SimpleNamespace(type="tpu") if "tpu" in has else None
+            patch.setattr(torch.accelerator, "current_accelerator", lambda check_available: accelerator)
             return find_device()
 
 
     assert found(card="Tesla T4") == Device("cuda", "Tesla T4", 16 * 2**30, "fp16")
     assert found(card="NVIDIA A100").precision == "bf16"
     assert found(mps=True) == Device("mps", "Apple GPU", 8 * 2**30)
-    assert found(xla=True).kind == "xla" and found(xla=True).fixed_shapes
+    for kind in ("xla", "tpu"):
+        assert found(**{kind: True}).kind == kind and found(**{kind: True}).fixed_shapes
     cpu = found()
     assert (cpu.kind, cpu.half, cpu.torch) == ("cpu", "", torch.device("cpu"))
     assert cpu.memory > 2**28
@@ -83,13 +86,14 @@ def test_memory_is_free_by_the_machine_and_the_control_group():
 
 @pytest.mark.cell('nbs/05_models/01_device.ipynb', 'cell "the arguments are the device\'s, and the Trainer takes them" (f815bdc6)')
 def test_the_arguments_are_the_device_s_and_the_trainer_takes_them():
-    kinds = dict(cpu="fp32", cuda="bf16", mps="fp32", xla="bf16")
+    kinds = dict(cpu="fp32", cuda="bf16", mps="fp32", xla="bf16", tpu="bf16")
     args = {kind: device_arguments(Device(kind, "", half=half)) for kind, half in kinds.items()}
     expected = {  # bf16, on the CPU, fused, pinned memory, workers
         "cpu": (False, True, True, False, 0),
         "cuda": (True, False, True, True, 2),
         "mps": (False, False, True, False, 0),
         "xla": (False, False, False, False, 0),
+        "tpu": (False, False, False, False, 0),
     }
     for kind, a in args.items():
         pinned, workers = a["dataloader_pin_memory"], a["dataloader_num_workers"]

@@ -5,6 +5,7 @@ from testkit.phrasebook import lines
 from torch import nn
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM, GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
+from vocab_lit.models.model_class import max_length
 from vocab_lit.models.source import load_model
 from vocab_lit.tasks.finetune import Collate, evaluate, fine_tune, fit, predict, prepare, record, with_head
 from vocab_lit.tasks.settings import register
@@ -209,6 +210,11 @@ def test_a_batch_is_padded_on_the_right(cell_e4be217d, cell_cbb7ebed, cell_b3fc1
     assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
     of_bert = Collate(BertForMaskedLM(SMALL["bert"][1]), mini_tokenizer, language)
     assert of_bert(pair)["token_type_ids"].tolist() == [[0, 1, 1], [0, 0, 0]]
+    fixed = Collate(mini, mini_tokenizer, language, fixed=True)(pair)
+    assert fixed["input_ids"].tolist() == [[5, 6, 7, 1], [8, 1, 1, 1]] and fixed["labels"].tolist() == [[1], [0]]
+    assert fixed["attention_mask"].tolist() == [[1, 1, 1, 0], [1, 0, 0, 0]]
+    wide = [of_ids(0, [5] * 65, 1, [0] * 65)]  # of at most 72 tokens, not 128
+    assert Collate(mini, mini_tokenizer, language, fixed=True)(wide)["input_ids"].shape == (1, max_length(mini))
 
 
 @pytest.mark.cell('nbs/07_tasks/03_finetune.ipynb', 'cell "predictions are those of the model alone" (a3663b46)')

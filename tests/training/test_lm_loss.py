@@ -176,6 +176,39 @@ def test_the_loss_is_computed_in_32_bits_other_inputs_are_passed(cell_b1c50a07, 
     assert abs(masked_out - lm_loss(attending, inputs, first).item()) > 1e-3
 
 
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "batches of one shape have the same number of positions" (403a5bb3)')
+def test_batches_of_one_shape_have_the_same_number_of_positions(cell_b1c50a07):
+    blocks = cell_b1c50a07.blocks
+    tokenizer = cell_b1c50a07.tokenizer
+    for probability, quarters in ((0.15, 1), (0.4, 2), (1.0, 4)):
+        for seed in range(20):
+            _, targets = mask_tokens(blocks[:16], tokenizer, torch.Generator().manual_seed(seed), probability)
+            found, padded = (label_positions(targets, True, fixed) for fixed in (False, True))
+            assert (
+                padded[: len(found)].equal(found) and len(padded) == len(padded.unique()) == quarters * targets.numel() // 4
+            )
+            assert (targets.flatten()[padded[len(found) :]] == -100).all()
+    all_positions = label_positions(blocks[:4], masked=False, fixed=True)
+    assert all_positions.sort()[0].tolist() == [*range(blocks[:4].numel())]
+
+
+@pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "positions without a label change neither loss nor gradients" (4bc1be49)')
+def test_positions_without_a_label_change_neither_loss_nor_gradients(cell_b1c50a07, cell_c496115a, cell_b1c50a08):
+    blocks = cell_b1c50a07.blocks
+    gradients = cell_b1c50a08.gradients
+    labels = cell_b1c50a07.labels
+    same_gradients = cell_b1c50a08.same_gradients
+    tiny_models = cell_c496115a.tiny_models
+    for model in tiny_models:
+        targets = labels if is_masked(model) else blocks[:4]
+        padded = label_positions(targets, is_masked(model), fixed=True)
+        for reduction, max_logits in (("mean", 0), ("sum", 0), ("mean", 7 * 500)):
+            plain = lm_loss(model, blocks[:4], targets, reduction, max_logits=max_logits)
+            fixed = lm_loss(model, blocks[:4], targets, reduction, padded, max_logits)
+            assert torch.allclose(fixed, plain), type(model).__name__
+            assert same_gradients(gradients(model, fixed), gradients(model, plain)), type(model).__name__
+
+
 @pytest.mark.cell('nbs/06_training/02_lm_loss.ipynb', 'cell "with positions the loss and its gradients are the same" (14290f49)')
 def test_with_positions_the_loss_and_its_gradients_are_the_same(cell_b1c50a07, cell_c496115a, cell_b1c50a08):
     blocks = cell_b1c50a07.blocks

@@ -5,6 +5,7 @@
 # %% ../../nbs/05_models/01_device.ipynb #a4f8c1f4
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import platform
@@ -49,7 +50,7 @@ def fastest(fp32: float, bf16: float) -> str:  # fp32 or bf16
 class Device:
     "The device that this process computes on."
 
-    kind: str  # cpu, cuda, mps or xla
+    kind: str  # cpu, cuda, mps, xla (torch_xla) or tpu (torch_tpu)
     name: str
     memory: int | None = None  # bytes; None where the device does not say
     half: str = ""  # the 16 bits that it is built for, bf16 or fp16; empty: a CPU is tried, others have none
@@ -81,12 +82,17 @@ class Device:
     @property
     def fixed_shapes(self) -> bool:
         "Whether every new shape is compiled."
-        return self.kind == "xla"
+        return self.kind in ("xla", "tpu")
 
     @property
     def asynchronous(self) -> bool:
-        "Whether a look at a value waits for all that was asked for before it."
+        "Whether reading a value waits for all computations that were started before."
         return self.kind != "cpu"
+
+    def sync(self) -> None:
+        "End a program where the device compiles programs; nothing elsewhere."
+        if self.kind == "xla":
+            importlib.import_module("torch_xla").sync()
 
 # %% ../../nbs/05_models/01_device.ipynb #dv000001
 def _has_xla() -> bool:
@@ -95,10 +101,17 @@ def _has_xla() -> bool:
     return is_torch_xla_available()
 
 
+def _has_tpu() -> bool:
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
+    return accelerator is not None and accelerator.type == "tpu"  # torch_tpu adds this type
+
+
 def find_device() -> Device:
     "The best device that this process can use."
     if _has_xla():
-        return Device("xla", "TPU through torch_xla", None, "bf16")
+        return Device("xla", f"{os.environ.get('PJRT_DEVICE', 'TPU')} through torch_xla", None, "bf16")
+    if _has_tpu():
+        return Device("tpu", "TPU through torch_tpu", None, "bf16")
     if torch.cuda.is_available():
         card = torch.cuda.get_device_properties()
         has_bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
@@ -112,8 +125,14 @@ def find_device() -> Device:
 
 
 def on_device(model: PreTrainedModel) -> PreTrainedModel:  # the same one
-    "Move a model to where this process computes."
-    return model.to(find_device().torch)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
+    "Move a model to where this process computes; its parameters stay the same objects, tied ones too."
+    device, future = find_device(), torch.__future__
+    before = future.get_swap_module_params_on_conversion()
+    future.set_swap_module_params_on_conversion(before or device.fixed_shapes)  # XLA would get new parameters
+    try:
+        return model.to(device.torch)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
+    finally:
+        future.set_swap_module_params_on_conversion(before)
 
 # %% ../../nbs/05_models/01_device.ipynb #5e1b0002
 def _lines(file: Path) -> list[str]:
@@ -160,7 +179,7 @@ def device_arguments(device: Device | None = None, processes: int = 1) -> dict: 
     processes: that train together
     """
     device = device or find_device()
-    cuda, half = device.kind == "cuda", device.precision if device.kind != "xla" else "fp32"
+    cuda, half = device.kind == "cuda", "fp32" if device.fixed_shapes else device.precision
     return dict(
         bf16=half == "bf16",
         fp16=half == "fp16",

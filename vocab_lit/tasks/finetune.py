@@ -21,10 +21,12 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
+from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 from tqdm.auto import tqdm
 
 from vocab_lit.models.compatibility import check_rows
+from vocab_lit.models.device import find_device
 from vocab_lit.models.model_class import max_length
 from vocab_lit.models.source import load_model
 from vocab_lit.tasks.settings import get_task, settings_for
@@ -77,12 +79,25 @@ def with_head(
 
 # %% ../../nbs/07_tasks/03_finetune.ipynb #e420e264
 class Collate:
-    "Pad rows to the longest of a batch."
+    """Pad rows to the longest of a batch.
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Task):
+    fixed: whether to pad to powers of two, of which there are few; None: where the device compiles every new shape
+    """
+
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Task, fixed: bool | None = None
+    ):
         ids = (tokenizer.pad_token_id, model.config.pad_token_id, 0)
         self.fill = {"token_type_ids": 0, **task.fill, "input_ids": next(i for i in ids if i is not None)}
         self.segments = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
+        self.longest = max_length(model)
+        self.fixed = find_device().fixed_shapes if fixed is None else fixed
+
+    def _padded(self, inputs: Sequence[torch.Tensor], fill: int) -> torch.Tensor:
+        padded = pad_sequence([*inputs], batch_first=True, padding_value=fill)
+        length = padded.shape[1]
+        more = min(2 ** (length - 1).bit_length(), self.longest) - length if self.fixed else 0
+        return F.pad(padded, (0, max(0, more)), value=fill)
 
     def __call__(self, rows: Sequence[Row]) -> dict[str, torch.Tensor]:
         "Return rows as tensors (n, length), with an attention mask."
@@ -90,7 +105,7 @@ class Collate:
         for name in rows[0].inputs:
             if self.segments or name != "token_type_ids":
                 inputs = [r.inputs[name] for r in rows]
-                batch[name] = pad_sequence(inputs, batch_first=True, padding_value=self.fill[name])
+                batch[name] = self._padded(inputs, self.fill[name])
         lengths = torch.tensor([len(r.inputs["input_ids"]) for r in rows])
         return batch | {"attention_mask": (torch.arange(batch["input_ids"].shape[1]) < lengths[:, None]).long()}
 

@@ -123,8 +123,9 @@ def label_weights(
     import torch
 
     groups = [(part == apart).long() for part in labels]
-    targets = torch.cat([group[part != -100].flatten() for group, part in zip(groups, labels)])
-    counts = gather(torch.stack([(targets == 0).sum(), (targets == 1).sum()])).view(-1, 2).sum(0)
+    n_targets = torch.stack([(part != -100).sum() for part in labels]).sum()
+    n_apart = torch.stack([(group * (part != -100)).sum() for group, part in zip(groups, labels)]).sum()
+    counts = gather(torch.stack([n_targets - n_apart, n_apart])).view(-1, 2).sum(0)
     weight = 1 / counts.clamp(min=1) / (counts > 0).sum().clamp(min=1)
     return [weight[group] * (part != -100) for group, part in zip(groups, labels)]
 

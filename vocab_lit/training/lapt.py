@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 
 from vocab_lit.models.compatibility import check_rows
+from vocab_lit.models.device import find_device, on_device
 from vocab_lit.models.model_class import check_language_model, is_masked, max_length
 from vocab_lit.models.settings import LoraSettings
 from vocab_lit.models.trainable import lora_config
@@ -255,7 +256,10 @@ class LaptRun:
             texts = {"eval_loss": held_out, **texts}
         packed = functools.partial(pack, self.tokenizer, length=self.config.length, masked=is_masked(self.model))
         self.evaluated = {name: t if isinstance(t, torch.Tensor) else packed(t) for name, t in texts.items()}
-        data, freezer = training_data(self, text), Freezer(self.model, self.config)
+        data = training_data(self, text)
+        if find_device().fixed_shapes:
+            on_device(self.model)  # before parameters are listed
+        freezer = Freezer(self.model, self.config)
         trainable = sum(p.numel() for p in trainable_parameters(self.model).values())
         log.info(f"{trainable:,} of {sum(p.numel() for p in self.model.parameters()):,} parameters are trainable")
         with contextlib.ExitStack() as inside:  # which restores all but the weights

@@ -196,14 +196,19 @@ class CheckpointTrainer(Trainer):
         super().__init__(*args, **more)
         self.model_accepts_loss_kwargs = True  # losses are scaled already
         self.remove_callback(PrinterCallback)
-        self.frozen, self.waits = frozen, find_device().asynchronous
+        self.frozen, self.computes_on = frozen, find_device()
 
     def _maybe_log_save_evaluate(self, tr_loss, grad_norm, *args, **kwargs):
         control, scaler = self.control, self.accelerator.scaler  # that of fp16 skips by itself
         due = control.should_log or control.should_evaluate or control.should_save or control.should_training_stop
-        if scaler is None and grad_norm is not None and (due or not self.waits) and not math.isfinite(grad_norm):
+        if due:
+            self.computes_on.sync()  # so that the step is the same program as where nothing is logged
+        is_looked_at = due or not self.computes_on.asynchronous
+        if scaler is None and grad_norm is not None and is_looked_at and not math.isfinite(grad_norm):
             raise NonFiniteGradient(self.state.global_step)
-        return super()._maybe_log_save_evaluate(tr_loss, grad_norm, *args, **kwargs)
+        super()._maybe_log_save_evaluate(tr_loss, grad_norm, *args, **kwargs)
+        if due:
+            self.computes_on.sync()
 
     @property
     def _folder(self) -> Path:  # of all checkpoints
@@ -260,6 +265,7 @@ class CheckpointTrainer(Trainer):
 
     def evaluate(self, *args: object, **kwargs: object) -> dict[str, float]:
         "Measure the model, log the results, and inform the callbacks."
+        self.computes_on.sync()  # what was started before is no part of an evaluation's programs
         metrics = self.measured()
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
@@ -309,11 +315,12 @@ class LaptTrainer(CheckpointTrainer):
         frozen: Collection[str] = frozenset(),
         **more: Any,
     ):
-        if find_device().asynchronous and not config.is_taught:
+        device = find_device()
+        if device.asynchronous and not config.is_taught:
 
             def with_positions(examples: list) -> Batch:
                 batch = default_data_collator(examples)
-                return batch | {"positions": label_positions(batch["labels"], is_masked(model))}
+                return batch | {"positions": label_positions(batch["labels"], is_masked(model), device.fixed_shapes)}
 
             more.setdefault("data_collator", with_positions)
         super().__init__(model, args, frozen=frozen, **more)
@@ -393,6 +400,7 @@ def training_arguments(
         eval_steps=config.eval_every,
         eval_on_start=True,
         logging_steps=max(1, config.eval_every // 10),
+        logging_first_step=find_device().fixed_shapes,  # whose programs are then compiled once, in the first step
         logging_nan_inf_filter=False,
         save_strategy="steps" if save else "no",
         save_steps=config.eval_every,
