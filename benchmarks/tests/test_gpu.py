@@ -12,7 +12,7 @@ from testkit.process import Meter
 
 def test_facts_of_a_run_are_consistent(trial):
     runs = Runs(trial["gpu"])
-    ours, theirs = (runs.table[runs.table.side == side].iloc[0] for side in ("vocab_lit", "Trainer"))
+    ours, theirs = (runs.table[runs.table.side == side].iloc[0] for side in ("vocab_lit", "Trainer, bf16"))
     assert ours.loss_difference < 1e-5 and ours.share > 0 and 0 <= ours.feed_share <= 1 and theirs.tokens_per_second > 0
     body = 2 * (32 * 16 * 2 + 2 * 32 * 16 + 32 * 32 + 3 * 32 * 48)  # weights of two tiny blocks
     head = 32 * 300 * 15 / 16  # the last of 16 tokens is asked for nothing
