@@ -37,7 +37,7 @@ CASES = (  # shape, tokens, length, blocks in a batch
 
 
 def model_of(shape: str, n_tokens: int, small: bool) -> PreTrainedModel:
-    """A model with a vocabulary cut to a size: of a folder, or of a shape with random weights, the same each time.
+    """A model with a vocabulary of a size: of a folder, or of a shape with random weights, the same each time.
 
     If `small`, all but the kind and the vocabulary of a shape is tiny.
     """
@@ -48,7 +48,7 @@ def model_of(shape: str, n_tokens: int, small: bool) -> PreTrainedModel:
 
     if shape not in SHAPES:
         model = load_model(shape).float()
-        model.resize_token_embeddings(min(n_tokens, model.config.vocab_size))
+        model.resize_token_embeddings(n_tokens, mean_resizing=False)
         return model
 
     if shape == "XLM-R base":
