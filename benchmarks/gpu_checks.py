@@ -23,18 +23,16 @@ HOME = Path(__file__).parent.parent
 MINUTES = 9.5  # of all checks, so that a machine lent for ten minutes suffices
 STARTS = 45  # seconds that `adapt` may take beside its budget
 TOKENS = (262_144, 65_536, 16_384)  # of the vocabularies whose training is timed
-FSDP = dict(  # what Accelerate's `--config_file` has; `num_processes` and `use_cpu` are added
+FSDP = dict(  # Accelerate's configuration of book/clusters.md, for one GPU
     compute_environment="LOCAL_MACHINE",
     distributed_type="FSDP",
-    mixed_precision="no",  # that of training is the device's, as vocab_lit chooses it
     num_machines=1,
-    machine_rank=0,
-    main_training_function="main",
+    num_processes=1,
     fsdp_config=dict(
         fsdp_version=2,
         fsdp_reshard_after_forward=True,
-        fsdp_auto_wrap_policy="TRANSFORMER_BASED_WRAP",
-        fsdp_state_dict_type="FULL_STATE_DICT",
+        fsdp_state_dict_type="SHARDED_STATE_DICT",
+        fsdp_cpu_ram_efficient_loading=False,
     ),
 )
 
@@ -88,13 +86,22 @@ def checks(
         return [sys.executable, "-m", name, *map(str, words)]
 
     source = model or HOME / "data/models/mini-gpt2"
-    steps = ("--steps", 2 if small else 10, "--batch-size", 4, "--length", 64, "--eval-every", 1, "--json")
-    lapt = ("vocab_lit", "lapt", source, "--text", text, *steps)
+    steps = ("--steps", 2 if small else 10, "--batch-size", 4, "--length", 64, "--eval-every", 1)
+    lapt = (
+        "vocab_lit",
+        "lapt",
+        source,
+        "--text",
+        text,
+        *steps,
+        "--precision",
+        "fp32",
+        "--json",
+    )  # so that losses compare
     named = ("--model", model) if model else ()
     size = ("--small",) if small else ("--rounds", 1)
     config = folder / "fsdp.json"
-    processes = dict(num_processes=2 if small else 1, use_cpu=small)
-    config.write_text(json.dumps(FSDP | processes), encoding="utf-8")
+    config.write_text(json.dumps(FSDP), encoding="utf-8")
     files = [file for place in ("tests", "benchmarks/tests") for file in sorted((HOME / place).rglob("test_*.py"))]
     tests = [file for file in files if "mark.gpu" in file.read_text(encoding="utf-8")]
     environment = "import json; from benchmarks.runner import environment; print(json.dumps(environment()))"
