@@ -7,7 +7,7 @@ ARGS     ?=
 PY       := .venv/bin/python
 TOOLS    := $(PY) -m tools
 
-.PHONY: help install book page records test real types test-wheel test-lowest test-colab test-newest test-xla axe chapter lib bench mini-model clean
+.PHONY: help install book page records test real test-gpu types test-wheel test-lowest test-colab test-newest test-xla axe chapter lib bench mini-model clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
@@ -33,6 +33,9 @@ real: .venv/installed ## download pretrained models and texts (1 GB), hold what 
 	$(PY) -m studies.models.real
 	$(PY) -m pytest --real -rs studies/tests/test_real.py $(ARGS)
 	$(PY) -m studies trial real-chapter _build/real --check
+
+test-gpu: .venv/installed ## run what needs a GPU, in at most ten minutes: tests, training speed, FSDP, adapt (ARGS="--model DIR --text FILE")
+	$(PY) -m benchmarks.gpu_checks --out data/records/gpu.json $(ARGS)
 
 types: .venv/installed ## check the annotations (ARGS=FILE...: of these files)
 	.venv/bin/basedpyright $(ARGS)

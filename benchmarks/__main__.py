@@ -42,8 +42,8 @@ def named_texts(value: str) -> tuple[str, list[str]]:
 
 
 _MODEL = (
-    "Model folder or hub name whose tokenizer feed measures, GGUF file of gguf, or both of real. May be repeated. By "
-    "default tokenizers of four sizes, or a tiny GGUF file, are made."
+    "Model folder or hub name whose tokenizer feed measures, GGUF file of gguf, both of real, or what gpu trains. May "
+    "be repeated. By default tokenizers of four sizes, or a tiny GGUF file, are made."
 )
 _TEXT = "Texts that gguf and real read, such as sw+en=swahili.txt,english.txt. May be repeated."
 _OUT = "JSON file in which these parts replace older ones; by default _build/bench/bench.json, with --small none."
@@ -63,6 +63,7 @@ def bench(
     largest: Annotated[float, Option(help="Leave out larger sizes.", show_default="all sizes")] = float("inf"),
     folder: Annotated[Path, Option(help="Where the environments of the other packages are, env-NAME each.")] = HOME,
     model: Annotated[list[str] | None, Option(help=_MODEL, show_default=False)] = None,
+    case: Annotated[str, Option(help="Measure only cases whose names begin so.", show_default="all")] = "",
     text: Annotated[list[str] | None, Option(metavar="NAME=FILE,FILE", help=_TEXT, show_default=False)] = None,
     loaded: Annotated[bool, Option("--loaded", help="Record real although other programs compute, too.")] = False,
     out: Annotated[Path | None, Option(help=_OUT, show_default=False)] = None,
@@ -88,7 +89,7 @@ def bench(
         print(json.dumps(rows, indent=1) if as_json else pd.DataFrame(rows).to_markdown(index=False))
         return
     out = out or (None if small else HOME / "bench.json")
-    named = dict(models=model or (), texts=dict(map(named_texts, text or ())))
+    named = dict(case_start=case, models=model or (), texts=dict(map(named_texts, text or ())))
     options = dict(rounds=rounds, small=small, folder=folder, install=install, largest=largest) | named
     records = run_bench(parts, out, loaded, **options)
     print(json.dumps(records, indent=1) if as_json else report(records))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,23 +23,33 @@ if TYPE_CHECKING:
 
 OURS = ("vocab_lit", "recomputed")
 SIDES = (*OURS, "Trainer", "Trainer, bf16")
-SHAPES = ("XLM-R base", "GPT-2", "Qwen3 0.6B")
-QWEN3 = dict(hidden_size=1024, intermediate_size=3072, num_hidden_layers=28, num_attention_heads=16, head_dim=128)
-QWEN3 |= dict(num_key_value_heads=8, max_position_embeddings=4096, tie_word_embeddings=True)
+SHAPES = ("XLM-R base", "GPT-2", "Gemma 3 270M")
+GEMMA3 = dict(hidden_size=640, intermediate_size=2048, num_hidden_layers=18, num_attention_heads=4, head_dim=256)
+GEMMA3 |= dict(num_key_value_heads=1, query_pre_attn_scalar=256, sliding_window=512)
+VOCABULARIES = (16_384, 65_536, 262_144)  # tokens of the shape Gemma 3 270M, and of models that are named
 CASES = (  # shape, tokens, length, blocks in a batch
     ("XLM-R base", 250_002, 256, 64),
     ("XLM-R base", 250_002, 512, 32),
     ("XLM-R base", 50_002, 256, 64),
     ("XLM-R base", 50_002, 512, 32),
     ("GPT-2", 50_257, 512, 32),
-    ("Qwen3 0.6B", 151_936, 512, 16),
 )
 
 
 def model_of(shape: str, n_tokens: int, small: bool) -> PreTrainedModel:
-    "A model with random weights, the same each time; if `small`, all but its kind and vocabulary is tiny."
+    """A model with a vocabulary of a size: of a folder, or of a shape with random weights, the same each time.
+
+    If `small`, all but the kind and the vocabulary of a shape is tiny.
+    """
     import torch
-    from transformers import GPT2Config, GPT2LMHeadModel, Qwen3Config, Qwen3ForCausalLM
+    from transformers import Gemma3ForCausalLM, Gemma3TextConfig, GPT2Config, GPT2LMHeadModel
+
+    from vocab_lit.models.source import load_model
+
+    if shape not in SHAPES:
+        model = load_model(shape).float()
+        model.resize_token_embeddings(n_tokens, mean_resizing=False)
+        return model
 
     if shape == "XLM-R base":
         return random_model(n_tokens, **TINY if small else {})
@@ -48,8 +58,8 @@ def model_of(shape: str, n_tokens: int, small: bool) -> PreTrainedModel:
         if shape == "GPT-2":
             tiny = dict(n_embd=32, n_layer=2, n_head=2)
             return GPT2LMHeadModel(GPT2Config(vocab_size=n_tokens, **tiny if small else {}))
-        tiny = TINY | dict(num_key_value_heads=1, head_dim=16)
-        return Qwen3ForCausalLM(Qwen3Config(vocab_size=n_tokens, **QWEN3 | (tiny if small else {})))
+        tiny = TINY | dict(head_dim=16)
+        return Gemma3ForCausalLM(Gemma3TextConfig(vocab_size=n_tokens, **GEMMA3 | (tiny if small else {})))
 
 
 def _data(model, tokenizer, blocks, n: int):
@@ -95,7 +105,7 @@ def as_side(side: str, model: PreTrainedModel) -> Iterator[None]:
 
 
 def loss_difference(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, blocks: torch.Tensor) -> float:
-    "Difference of a device's loss on blocks (n, length) from the processor's, as a share of it."
+    "Difference of our loss on a device from transformers' on the processor, on blocks (n, length), as a share."
     import torch
 
     from vocab_lit.models.device import find_device
@@ -109,7 +119,7 @@ def loss_difference(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, 
     device = find_device()
     model.eval()
     with torch.no_grad():
-        here = lm_loss(model, ids, labels).item()
+        here = model(input_ids=ids, labels=labels).loss.item()
         model.to(device.torch)
         with torch.autocast(device.torch.type, torch.bfloat16, enabled=device.precision == "bf16"):
             there = lm_loss(model, ids.to(device.torch), labels.to(device.torch)).item()
@@ -183,13 +193,17 @@ def _timed(meter, side, model, tokenizer, blocks, batch, warm_up) -> tuple[float
     return clock.times[-1][0] - clock.times[0][0], sum(waited[warm_up:steps])
 
 
-def gpu_cases(place: Path, sizes: tuple, small: bool) -> Iterator[Case]:
-    "Models of three shapes, one of them with vocabularies of two sizes and blocks of two lengths."
+def gpu_cases(place: Path, sizes: tuple, small: bool, models: Sequence[str] = ()) -> Iterator[Case]:
+    """Models of the shapes, or those that are named; a decoder of either has the same batches on both sides.
+
+    If `small`, only decoders are measured, with few tokens.
+    """
     tiny = dict(n_tokens=300, length=16, batch=4, steps=2) if small else {}
-    for shape, n_tokens, length, batch in CASES[-1:] if small else CASES:
+    decoders = [(name, n, 1024, 8) for name in models or SHAPES[-1:] for n in VOCABULARIES]
+    for shape, n_tokens, length, batch in decoders if models or small else (*CASES, *decoders):
         case = dict(shape=shape, small=small, n_tokens=n_tokens, length=length, batch=batch, steps=30) | tiny
-        sides = ("vocab_lit", "Trainer") if small else SIDES
-        yield Case(f"{shape}, {n_tokens:,} tokens, blocks of {length}", case, sides=sides)
+        sides = ("vocab_lit", "Trainer, bf16") if batch == 8 else SIDES
+        yield Case(f"{Path(shape).name}, {n_tokens:,} tokens, blocks of {length}", case, sides=sides)
 
 
 def _shape_claims(shape: str) -> tuple[Claim, ...]:
@@ -205,11 +219,11 @@ RECOMPUTED = "tokens per second, with activations computed again / vocab_lit"
 CLAIMS = (
     *(claim for shape in SHAPES for claim in _shape_claims(shape)),
     Claim("share of the time in which blocks are waited for", medians("", "feed_share"), high=0.05),
-    Claim("difference from the processor's loss, as a share", medians("", "loss_difference"), high=0.01),
+    Claim("difference from transformers' loss on the processor, as a share", medians("", "loss_difference"), high=0.01),
     Claim(RECOMPUTED, medians("", "tokens_per_second", "recomputed")),
 )
 FACTS = dict(tokens_per_second="tokens per second", tflops="TFLOP/s", share="share of a product's")
-FACTS |= dict(feed_share="share of waiting for blocks", loss_difference="loss beside the processor's", gpu_mb="GPU MB")
+FACTS |= dict(feed_share="share of waiting for blocks", loss_difference="loss beside transformers'", gpu_mb="GPU MB")
 PART = Part(
     "gpu",
     "training on a GPU in half precision beside transformers' Trainer as run_mlm and run_clm use it",
@@ -221,4 +235,5 @@ PART = Part(
     facts=FACTS,
     named=True,
     gpu=True,
+    takes_models=True,
 )

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from importlib.metadata import version
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +19,8 @@ from tqdm.auto import tqdm
 from benchmarks.claims import Claim
 from testkit.peers import PEERS, peer_python
 from testkit.process import Side, apart, measure
+
+PACKAGES = ("torch", "numpy", "transformers", "gensim", "fasttext")  # whose versions a record has
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def environment() -> dict:
     "Processor, memory and versions; nothing that names the machine."
     from vocab_lit.models.device import find_device
 
-    flags = set()
+    flags, installed = set(), {package.name: package.version for package in distributions()}
     with contextlib.suppress(OSError):
         flags = set(Path("/proc/cpuinfo").read_text().split())
     device = find_device()
@@ -110,7 +112,7 @@ def environment() -> dict:
         instructions=[f for f in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if f in flags],
         system=platform.system(),
         python=platform.python_version(),
-        versions={name: version(name) for name in ("torch", "numpy", "transformers", "gensim", "fasttext")},
+        versions={name: installed[name] for name in PACKAGES if name in installed},
         date=str(date.today()),
     )
 
@@ -133,6 +135,7 @@ def run_part(
     largest: float = float("inf"),  # leave out larger sizes
     models: Sequence[str] = (),  # folders, hub names or files, where the part takes them; none: its own
     texts: Mapping[str, Sequence[str]] | None = None,  # {name: files}, where the part takes them
+    case_start: str = "",  # measure only cases whose names begin so
 ) -> dict:  # environment, rounds, runs, checks
     "Measure one part."
     pythons = {peer: peer_python(peer, folder, install) for peer in part.peers}
@@ -143,6 +146,8 @@ def run_part(
     runs, checks = [], {}
     with tempfile.TemporaryDirectory() as place, tqdm(desc=part.name, unit=" runs") as bar:
         for case in part.cases(Path(place), sizes, small, **given):
+            if not case.name.startswith(case_start):
+                continue
             for n, side in turns(part, case, 1 if small else rounds, sizes, missing):
                 about = dict(case=case.name, series=case.series, size=case.size, side=side, round=n)
                 run = about | part.run(case, side, pythons, here=small)

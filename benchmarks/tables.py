@@ -129,19 +129,51 @@ def list_parts(there: Sequence[str] = ()) -> list[dict]:  # there: the peers tha
     return rows
 
 
+def _markdown(table: pd.DataFrame) -> str:
+    return table.to_markdown(index=False, disable_numparse=True)
+
+
+def _check_finding(check: dict) -> str:
+    "What a check of a GPU found, in a few words."
+    found = check.get("result")
+    if isinstance(found, dict) and "rows" in found:  # of adapt
+        bits = next(row for row in found["rows"] if row["key"] == "bits")
+        return f"{found['winner']}: {bits['before']:.2f} → {bits['after']:.2f} bits per byte"
+    if isinstance(found, list) and "loss" in found[0]:
+        return f"held-out loss {found[0]['loss']:.4f} → {found[-1]['loss']:.4f}"
+    return found if isinstance(found, str) else check.get("error", "")
+
+
+def gpu_report(record: dict[str, dict] | None) -> str:  # of `benchmarks.gpu_checks`; None: there is none
+    "What the checks on a GPU found, with device and date, as Markdown; without a record, that they are untested."
+    import pandas as pd
+
+    if not record:
+        command = "python -m benchmarks.gpu_checks --out data/records/gpu.json"
+        return f"**Untested**: no record of a GPU is here yet. `{command}` writes one, in ten minutes at most."
+    about = record["environment"].get("result", {})
+    versions = [f"{name} {version}" for name, version in about.get("versions", {}).items()]
+    machine = ", ".join([about.get("device", "unknown device"), about.get("date", "unknown date"), *versions])
+    rows = [
+        dict(check=name, status=one["status"], seconds=one.get("seconds", ""), found=_check_finding(one))
+        for name, one in record.items()
+    ]
+    training = [one.get("result", []) for name, one in record.items() if name.startswith("training")]
+    tables = [_markdown(pd.DataFrame(rows))]
+    if runs := [run for some in training for run in some]:
+        tables.append(_markdown(side_table("gpu", dict(runs=runs, checks={}))))
+    return "\n\n".join([f"Measured on {machine}.", *tables])
+
+
 def report(records: dict[str, dict]) -> str:  # {part: record}
     "All tables as Markdown."
-
-    def markdown(table):
-        return table.to_markdown(index=False, disable_numparse=True)
-
     out = []
     for name, record in records.items():
         about = PARTS[name].about
-        out += [f"## {name}", about[0].upper() + about[1:] + ".", markdown(side_table(name, record))]
+        out += [f"## {name}", about[0].upper() + about[1:] + ".", _markdown(side_table(name, record))]
         if len(grown := growth_table(name, record)):
-            out += [f"CPU seconds by {PARTS[name].unit}:", markdown(grown)]
+            out += [f"CPU seconds by {PARTS[name].unit}:", _markdown(grown)]
         if record["checks"]:
-            out += ["Results:", markdown(checks_table(record["checks"]))]
+            out += ["Results:", _markdown(checks_table(record["checks"]))]
     claims = claims_table(records)
-    return "\n\n".join([*out, "## Claims", markdown(claims[claims.part.isin(list(records))])]) + "\n"
+    return "\n\n".join([*out, "## Claims", _markdown(claims[claims.part.isin(list(records))])]) + "\n"

@@ -5,14 +5,15 @@ import pytest
 import torch
 
 from benchmarks.claims import Runs
-from benchmarks.gpu import OURS, PART, SHAPES, SIDES, gpu
+from benchmarks.gpu import OURS, PART, SHAPES, SIDES, gpu, gpu_cases, model_of
 from benchmarks.parts import run_bench
 from testkit.process import Meter
+from vocab_lit.text.corpus import data_path
 
 
 def test_facts_of_a_run_are_consistent(trial):
     runs = Runs(trial["gpu"])
-    ours, theirs = (runs.table[runs.table.side == side].iloc[0] for side in ("vocab_lit", "Trainer"))
+    ours, theirs = (runs.table[runs.table.side == side].iloc[0] for side in ("vocab_lit", "Trainer, bf16"))
     assert ours.loss_difference < 1e-5 and ours.share > 0 and 0 <= ours.feed_share <= 1 and theirs.tokens_per_second > 0
     body = 2 * (32 * 16 * 2 + 2 * 32 * 16 + 32 * 32 + 3 * 32 * 48)  # weights of two tiny blocks
     head = 32 * 300 * 15 / 16  # the last of 16 tokens is asked for nothing
@@ -29,6 +30,19 @@ def test_every_side_of_every_shape_trains():
         assert facts["vocab_lit"]["loss_difference"] < 1e-5
         work = [facts[side]["flops_per_second"] / facts[side]["tokens_per_second"] for side in OURS]
         assert np.allclose(work, work[0], rtol=1e-3)  # the same for each token
+
+
+def test_a_named_model_is_trained_with_vocabularies_of_three_sizes(tmp_path):
+    folder = str(data_path("models", "mini-gpt2"))
+    cases = list(gpu_cases(tmp_path, (), small=False, models=[folder]))
+    assert [case.name.partition(",")[0] for case in cases] == ["mini-gpt2"] * 3
+    assert [case.arguments["n_tokens"] for case in cases] == [16_384, 65_536, 262_144]
+    for n_tokens in (300, 5000):  # the model has 2,000
+        embeddings = model_of(folder, n_tokens, small=True).get_input_embeddings()
+        assert embeddings.num_embeddings == n_tokens
+    tiny = dict(n_tokens=300, length=16, batch=4, steps=2, small=True)
+    facts = gpu(Meter(), "vocab_lit", **cases[0].arguments | tiny)
+    assert facts["loss_difference"] < 1e-5 and facts["tokens_per_second"] > 0
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

@@ -31,6 +31,7 @@ def test_advice_has_a_number_of_such_languages_if_records_have_one(tmp_path):
 
 def test_the_evidence_of_the_real_trial_is_that_of_its_cells():
     rows = pd.read_csv(data_path("real-trial", "one-pass.csv"))
+    assert set(rows.device) == {"NVIDIA H200"}  # as README says
     cell = rows[(rows.model == "smollm2-135m") & (rows.language == "ka") & (rows.metric == "bits per byte")]
     bits = cell.sort_values("step").groupby("setting").value
     [georgian] = [line for line in real_evidence(False) if line.startswith("smollm2-135m in ka")]

@@ -42,6 +42,10 @@ def test_words_per_second_are_tokens_per_second_over_tokens_per_word(cell_00d35b
     model, per_word = source.load(), fit(source.tokenizer, words).fertility
     assert per_word > 1.3
     assert words_per_second(model, source.tokenizer, words, per_word, FakeTime(0.5)) == pytest.approx(32 / 0.5 / per_word)
+    with pytest.MonkeyPatch.context() as patch:
+        now = FakeTime(0.5)
+        patch.setattr("vocab_lit.runs.measure.synchronize", lambda device: now())  # half a second until the GPU is done
+        assert words_per_second(model, source.tokenizer, words, per_word, now) == pytest.approx(32 / 1.0 / per_word)
 
 
 @pytest.mark.cell('nbs/12_runs/02_measure.ipynb', 'cell "long lines are measured in pieces" (a23d874d)')

@@ -57,7 +57,7 @@ from vocab_lit.training.lapt import LaptRun
 from vocab_lit.training.lm_data import Kept
 from vocab_lit.training.recommended import PASSES, RATES, REPLAY
 from vocab_lit.training.settings import DamagedCheckpoint, LaptConfig
-from vocab_lit.training.stages import block_seconds, micro_batches, step_memory
+from vocab_lit.training.stages import block_seconds, choose_micro_batch, memory_left, micro_batches, step_memory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -422,7 +422,10 @@ def config_of(race: Adaptation, model: PreTrainedModel) -> LaptConfig:
 
 def choose_batch(race: Adaptation, model: PreTrainedModel) -> None:
     "Steps as large as leave the time for `STEPS` of them, by the speed of one that is tried."
-    each = 1.3 * block_seconds(on_device(model), 4, 64, race.clock.now) / 256  # of a token, with the optimizer's part
+    n, sizes = 4, LaptConfig(length=64, batch_size=64)
+    if find_device().kind != "cpu":  # which is slow at few tokens
+        n, _ = choose_micro_batch(on_device(model), sizes, memory_left(model), micro_batches(sizes))
+    each = 1.3 * block_seconds(on_device(model), n, 64, race.clock.now) / (64 * n)  # of a token, with the optimizer's
     of_text = read_json(race.path("text/sizes.json"))["new"]["train"] / 3  # about as many tokens
     tokens, largest = SMALLEST, min(LARGEST, PASSES * of_text / STEPS)
     while tokens < largest and race.clock.budget / (each * 2 * tokens) > STEPS:

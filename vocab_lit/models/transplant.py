@@ -354,7 +354,7 @@ def transplant(
     seed : int, default 0
         Of everything random.
     pad_to_multiple_of : int, default 1
-        The number of embeddings is rounded up to a multiple of it, for speed on GPUs (64) and TPUs (128).
+        The number of embeddings is rounded up to a multiple of it, for speed on GPUs (64) and TPUs (128); untested.
     factors : Factors, optional
         The factorised source embeddings, for low-dimensional recipes; left out, they are made here.
     copy : bool, default False

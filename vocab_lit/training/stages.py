@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import nn
 
-from vocab_lit.models.device import find_device, free_memory, on_device
+from vocab_lit.models.device import autocast, find_device, free_memory, on_device, synchronize
 from vocab_lit.models.lazy_weights import input_weight
 from vocab_lit.models.model_class import is_masked, max_length
 from vocab_lit.models.token_tensors import token_parameters
@@ -296,9 +296,10 @@ def block_seconds(model: PreTrainedModel, n: int, length: int, now: Callable[[],
     with in_mode(model, training=True), random_state_restored():
         for _ in range(2):
             started = now()
-            lm_loss(model, ids, ids, "sum").backward()
-            if ids.is_cuda:
-                torch.cuda.synchronize()
+            with autocast():
+                loss = lm_loss(model, ids, ids, "sum")
+            loss.backward()
+            synchronize(ids.device)
             seconds = now() - started
             model.zero_grad()
     return seconds
