@@ -39,7 +39,7 @@ from vocab_lit.app.trial import (
 from vocab_lit.models.device import find_device, on_device
 from vocab_lit.models.export import check_like
 from vocab_lit.models.model_class import learns_from_text
-from vocab_lit.models.source import FolderSource, check_new_gguf
+from vocab_lit.models.source import FolderSource, Source, check_new_gguf
 from vocab_lit.runs.clock import Clock
 from vocab_lit.runs.measure import bits_of
 from vocab_lit.runs.pace import Leg
@@ -53,7 +53,7 @@ from vocab_lit.text.settings import SettingError
 from vocab_lit.training.lapt import differences
 from vocab_lit.training.recommended import BYTES_PER_NEW_TOKEN, DECAY, NEW_TOKENS, PASSES, RATES, RETENTION
 from vocab_lit.training.settings import LaptConfig
-from vocab_lit.training.stages import step_memory
+from vocab_lit.training.stages import memory_table, step_memory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'choose_candidates', 'train_winner', 'open_race', 'adapt_files', 'planned']
+__all__ = ['log', 'choose_candidates', 'train_winner', 'open_race', 'adapt_files', 'planned', 'planned_memory']
 
 # %% ../../nbs/09_app/06_adapt.ipynb #a88a9d2c
 def choose_candidates(race: Adaptation) -> None:
@@ -383,9 +383,14 @@ def planned(asked: Adapt, out: Path, more: bool = False) -> list[dict[str, str]]
     seen = Seen(size, False, bool(race.options.keep), math.inf, math.inf, is_gguf=race.source.is_gguf)
     racing = [Candidate(*parts) for parts in race.options.requested] or candidates_for(seen)
     rows = [dict(stage=c.name, what=c.in_words, makes=str(race.path(c.name)), state="to do") for c in racing]
-    model = race.source.open_weights()
+    model = race.source.without_weights()
     if not learns_from_text(model):
         return [dict(rows[0], what=f"{rows[0]['what']}; {type(model).__name__} has no head that learns from text")]
     memory = step_memory(model, LaptConfig(length=64), SMALLEST // 64)
     what = f"{race.clock.budget / 60:.3g} minutes; a step takes at most about {memory}"
     return [*rows, dict(stage="training", what=what, makes=str(out), state="to do")]
+
+def planned_memory(asked: Adapt) -> list[dict]:
+    "The memory of a step on one device by precision, as `memory_table` has it; none where nothing is trained."
+    model = Source.open(asked.source).without_weights()
+    return memory_table(model, LaptConfig(length=64), (1,)) if learns_from_text(model) else []

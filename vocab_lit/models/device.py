@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 # %% auto #0
-__all__ = ['PRECISION', 'product_seconds', 'fastest', 'Device', 'find_device', 'on_device', 'free_memory', 'device_arguments']
+__all__ = ['PRECISION', 'product_seconds', 'fastest', 'Device', 'find_device', 'wait_for_device', 'on_device', 'free_memory',
+           'device_arguments']
 
 # %% ../../nbs/05_models/01_device.ipynb #490837b1
 PRECISION = "VOCAB_LIT_PRECISION"  # environment variable: fp32, bf16 or fp16 in place of the fastest
@@ -109,6 +110,12 @@ def find_device() -> Device:
     name = f"{platform.machine()} CPU, {threads} thread{'s' * (threads > 1)}"
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else None
     return Device("cpu", name, memory)
+
+
+def wait_for_device() -> None:
+    "Wait until the device has computed all that it was asked for."
+    if torch.accelerator.is_available():
+        torch.accelerator.synchronize()
 
 
 def on_device(model: PreTrainedModel) -> PreTrainedModel:  # the same one

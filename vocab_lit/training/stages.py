@@ -12,14 +12,15 @@ import time
 from bisect import bisect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
 from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import nn
+from torch.func import functional_call
 
-from vocab_lit.models.device import find_device, free_memory, on_device
-from vocab_lit.models.lazy_weights import input_weight
+from vocab_lit.models.device import find_device, free_memory, on_device, wait_for_device
+from vocab_lit.models.lazy_weights import input_weight, vocabulary_part
 from vocab_lit.models.model_class import is_masked, max_length
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.text.corpus import Amount, sample_lines
@@ -41,8 +42,8 @@ log = logging.getLogger("vocab_lit")
 # %% auto #0
 __all__ = ['log', 'SHARE', 'ENOUGH', 'OFTEN', 'transformer_blocks', 'stage_parameters', 'stage_starts', 'total_steps',
            'rate_factor', 'trainable_parameters', 'Freezer', 'forward_share', 'Evaluations', 'limited', 'StepMemory',
-           'step_memory', 'micro_batches', 'choose_micro_batch', 'memory_left', 'count_blocks', 'block_seconds',
-           'estimate_run']
+           'saved_bytes', 'step_memory', 'memory_table', 'micro_batches', 'choose_micro_batch', 'memory_left',
+           'count_blocks', 'block_seconds', 'estimate_run']
 
 # %% ../../nbs/06_training/04_stages.ipynb #748d38a0
 def transformer_blocks(model: PreTrainedModel) -> nn.Module:
@@ -192,9 +193,12 @@ def limited(config: LaptConfig, evaluated: Mapping[str, Tensor], share: float) -
     return replace(config, eval_every=plan.every), spread
 
 # %% ../../nbs/06_training/04_stages.ipynb #2c72fa0b
-_HELD = 1.35  # bytes that an allocator holds for each that a step requests
+_HELD = 1.15  # bytes that an allocator holds for each that a step requests
 _MOST = 32  # blocks in a micro-batch by default
-_LOGITS = 2**25  # logits that are held at a time, as in `lm_loss`
+_LOGIT, _COPIED_LOGIT = 14, 21  # bytes of a logit, its exponential and its gradient; if new tokens' are put in
+_OF_SIDES = 5  # bytes for each row and column of the matrices and token, of a model that cannot be traced
+_CAPACITIES = (16, 24, 40, 80, 141)  # GB of usual devices, such as T4, RTX 4090, A100, H100 and H200
+_USABLE = 0.95  # share of them that the driver leaves
 
 
 @dataclass(frozen=True)
@@ -202,36 +206,127 @@ class StepMemory:
     "Bytes that a training step takes in one process."
 
     weights: int
+    copies: int  # of weights in 16 bits; with FSDP those of a layer and of what is outside the layers, whole
     gradients: int
     moments: int  # of AdamW
-    activations: int  # of one micro-batch in both passes, with the scores over the vocabulary
+    activations: int  # of one micro-batch
+    logits: int  # with their exponentials and gradients
 
     @property
     def total(self) -> int:
-        return sum(asdict(self).values())
+        "Their sum, and what the allocator holds beyond it."
+        return round(_HELD * sum(asdict(self).values()))
+
+    @property
+    def gigabytes(self) -> dict[str, str]:
+        return {name: f"{size / 1e9:.1f}" for name, size in (*asdict(self).items(), ("total", self.total))}
 
     def __str__(self) -> str:
-        parts = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in asdict(self).items())
-        return f"{self.total / 1e9:.1f} GB ({parts})"
+        *parts, total = (f"{name} {size}" for name, size in self.gigabytes.items())
+        return f"{total.split()[1]} GB ({', '.join(parts)})"
+
+    def sharded(self, devices: int, whole: int) -> StepMemory:
+        """Return what each of several devices takes with FSDP.
+
+        whole: parameters that a device gathers at a time
+        """
+        parts = {name: getattr(self, name) // devices for name in ("weights", "gradients", "moments")}
+        return replace(self, **parts, copies=8 * whole)
+
+
+class _Encoder(nn.Module):
+    "What comes before the head of a model, as a module whose tensors can be replaced."
+
+    def __init__(self, model: PreTrainedModel):
+        super().__init__()
+        self.model = model
+
+    def forward(self, **inputs: Tensor) -> object:
+        return self.model.base_model(**inputs)
+
+
+def saved_bytes(model: PreTrainedModel, blocks: int, length: int, half: bool) -> int:
+    "Return the bytes that the encoder's forward pass saves for the backward pass; only shapes are computed."
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    device = torch.device("cpu") if model.device.type == "meta" else model.device
+    encoder, saved = _Encoder(model), {}
+    with FakeTensorMode(allow_non_fake_inputs=True), in_mode(model, training=True):
+        named = [*encoder.named_parameters(), *encoder.named_buffers()]
+        tensors = {
+            name: torch.empty(t.shape, dtype=t.dtype, device=device, requires_grad=t.requires_grad) for name, t in named
+        }
+        weights = {t.untyped_storage()._cdata for t in tensors.values()}
+
+        def note(tensor: Tensor) -> Tensor:
+            storage = tensor.untyped_storage()
+            if storage._cdata not in weights:
+                saved[storage._cdata] = storage.nbytes()
+            return tensor
+
+        ids = torch.ones(blocks, length, dtype=torch.long, device=device)
+        hooks = torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor)
+        with hooks, torch.autocast(device.type, torch.bfloat16, enabled=half):
+            output = functional_call(encoder, tensors, (), dict(input_ids=ids))
+    del output  # which has kept what is counted
+    return sum(saved.values())
+
+
+def _activations(model: PreTrainedModel, length: int, half: bool) -> tuple[int, int]:  # of a block; copies of weights
+    "Return the bytes of activations that depend on the number of blocks, and those that do not."
+    try:
+        one, two = (saved_bytes(model, blocks, length, half) for blocks in (1, 2))
+        return two - one, max(0, 2 * one - two)
+    except Exception as e:  # of many classes: some models look at numbers
+        log.debug(f"the activations of a {type(model).__name__} are estimated from its matrices: {e}")
+    sides = sum(sum(p.shape) for p in model.base_model.parameters() if p.dim() == 2) - len(input_weight(model))
+    return _OF_SIDES * sides * length, half * 2 * sum(p.numel() for p in model.base_model.parameters())
 
 
 def step_memory(model: PreTrainedModel, config: LaptConfig, micro_batch: int, half: bool = False) -> StepMemory:
-    """Estimate the memory of a step from the sizes of the model's matrices.
+    """Estimate the memory of a step, from shapes alone.
 
-    model: whose trainable parameters require a gradient
+    model: whose trainable parameters require a gradient; it may be on the meta device
     micro_batch: blocks in one forward pass
     half: whether the compute dtype has 16 bits
     """
-    trainable = sum(p.numel() for p in model.parameters() if p.requires_grad)
-    weights = sum(p.numel() * p.element_size() for p in model.parameters())
-    n_tokens = micro_batch * config.length
-    tables = {id(p) for p in model.get_input_embeddings().parameters()}
-    sides = sum(sum(p.shape) for p in model.parameters() if p.dim() == 2 and id(p) not in tables)  # rows and columns
-    if any(getattr(module, "gradient_checkpointing", False) for module in model.modules()):
-        sides *= 2 / max(2, getattr(model.config, "num_hidden_layers", 2))  # a block at a time, and what is between
-    n_tables, targets = len(input_weight(model)), n_tokens * (config.mask_probability if is_masked(model) else 1)
-    activations = (6 if half else 12) * sides * n_tokens + 12 * min(targets * n_tables, max(_LOGITS, n_tables))
-    return StepMemory(weights, round(_HELD * 4 * trainable), 8 * trainable, round(_HELD * activations))
+    table, parameters = input_weight(model), list(model.parameters())
+    trainable = sum(p.numel() for p in parameters if p.requires_grad) + table.numel() * table.requires_grad
+    recomputed = [m for m in model.modules() if getattr(m, "gradient_checkpointing", False)]
+    for module in recomputed:
+        module.gradient_checkpointing = False
+    block, copies = _activations(model, config.length, half)
+    for module in recomputed:
+        module.gradient_checkpointing = True
+    if recomputed:
+        part = vocabulary_part(model.config)
+        layers = getattr(part, "num_hidden_layers", len(recomputed))
+        block = block // layers + 4 * layers * config.length * part.hidden_size
+        copies = round(copies * trainable / sum(p.numel() for p in parameters))  # those of frozen weights do not stay
+    targets = micro_batch * config.length * (config.mask_probability if is_masked(model) else 1)
+    at_once = max(2 ** (28 if model.device.type == "cuda" else 25), len(table))  # as in `lm_loss`
+    return StepMemory(
+        weights=sum(p.numel() * p.element_size() for p in parameters),
+        copies=copies + half * 2 * table.numel(),
+        gradients=4 * trainable,
+        moments=8 * sum(p.numel() for p in parameters if p.requires_grad),
+        activations=micro_batch * block,
+        logits=round((_COPIED_LOGIT if hasattr(model, "new_rows") else _LOGIT) * min(targets * len(table), at_once)),
+    )
+
+
+def memory_table(model: PreTrainedModel, config: LaptConfig, devices: Iterable[int] = (1, 2, 4, 8)) -> list[dict]:
+    "Tabulate the memory of a step of one block by precision and number of devices, and the device that it fits on."
+    freezer, rows = Freezer(model, config), []
+    inside = sum(p.numel() for p in transformer_blocks(model).parameters())
+    whole = sum(p.numel() for p in model.parameters()) - inside + inside // vocabulary_part(model.config).num_hidden_layers
+    steps = {"fp32": step_memory(model, config, 1), "bf16, fp16": step_memory(model, config, 1, half=True)}
+    for (precision, alone), n in product(steps.items(), devices):
+        memory = alone.sharded(n, whole) if n > 1 else alone
+        fits = next((f"{size} GB" for size in _CAPACITIES if memory.total < _USABLE * size * 1e9), "none of these")
+        rows.append(dict(devices=n, precision=precision) | memory.gigabytes | dict(fits_on=fits))
+    freezer.restore()
+    return rows
 
 # %% ../../nbs/06_training/04_stages.ipynb #16b1d706
 def micro_batches(config: LaptConfig, processes: int = 1) -> list[int]:  # largest first
@@ -289,16 +384,20 @@ def count_blocks(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], lengt
     return max(1, round(n_tokens * characters / sum(len(line) + 1 for line in sample) / length))
 
 
-def block_seconds(model: PreTrainedModel, n: int, length: int, now: Callable[[], float] = time.perf_counter) -> float:
+def block_seconds(
+    model: PreTrainedModel, n: int, length: int, now: Callable[[], float] = time.perf_counter, half: bool = False
+) -> float:
     "Time n blocks forward and backward, the second time; blocks longer than the model takes are divided."
+    dtype = torch.float16 if find_device().half == "fp16" else torch.bfloat16
     fits = min(length, max_length(model))
     ids = torch.ones(math.ceil(n * length / fits), fits, dtype=torch.long, device=model.device)
     with in_mode(model, training=True), random_state_restored():
         for _ in range(2):
             started = now()
-            lm_loss(model, ids, ids, "sum").backward()
-            if ids.is_cuda:
-                torch.cuda.synchronize()
+            with torch.autocast(model.device.type, dtype, enabled=half):
+                loss = lm_loss(model, ids, ids, "sum")
+            loss.backward()
+            wait_for_device()
             seconds = now() - started
             model.zero_grad()
     return seconds
@@ -312,22 +411,24 @@ def estimate_run(
     config: LaptConfig,
     replay: float = 0,
     eval_share: float = 0,
+    half: bool = False,
 ) -> dict[str, str]:
     """Estimate what a run takes on this machine, in one process; the model stays unchanged.
 
     model: whose trainable parameters require a gradient
     replay: share of the blocks that is taken from another text
     eval_share: of the computation, which evaluations take at most; 0: any
+    half: whether the compute dtype has 16 bits
     returns: steps, passes over the text, evaluations, time and memory, as text
     """
     blocks, n_held_out = count_blocks(tokenizer, text, config.length), count_blocks(tokenizer, held_out, config.length)
     config = config.within_epochs(blocks / (1 - replay))
     device, freezer = find_device(), Freezer(model, config)
     freezer.begin(freezer.stages[-1])
-    micro, memory = choose_micro_batch(on_device(model), config, memory_left(model), micro_batches(config))
+    micro, memory = choose_micro_batch(on_device(model), config, memory_left(model), micro_batches(config), half)
     if device.kind == "cpu":
         micro = 1  # more take as many times as long
-    seconds = block_seconds(model, micro, config.length) / micro  # of a block
+    seconds = block_seconds(model, micro, config.length, half=half) / micro  # of a block
     freezer.restore()
     steps, plan = total_steps(config), Evaluations.within(config, n_held_out, share=eval_share)
     minutes = (steps * config.batch_size + plan.times * plan.blocks * forward_share(config)) * seconds / 60
