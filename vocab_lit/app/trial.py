@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 from accelerate.utils.memory import should_reduce_batch_size
 from pydantic import TypeAdapter
 
+from vocab_lit.app.candidates import step_tokens
 from vocab_lit.app.settings import AdaptOptions
 from vocab_lit.methods.settings import TransplantSettings
-from vocab_lit.models.device import find_device, on_device
+from vocab_lit.models.device import device_arguments, find_device, on_device
 from vocab_lit.models.endings import end_probability
 from vocab_lit.models.model_class import is_masked, max_length
 from vocab_lit.models.source import FolderSource, Source
@@ -56,8 +57,8 @@ from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.training.lapt import LaptRun
 from vocab_lit.training.lm_data import Kept
 from vocab_lit.training.recommended import PASSES, RATES, REPLAY
-from vocab_lit.training.settings import DamagedCheckpoint, LaptConfig
-from vocab_lit.training.stages import block_seconds, micro_batches, step_memory
+from vocab_lit.training.settings import DamagedCheckpoint, LaptConfig, precision_arguments
+from vocab_lit.training.stages import block_seconds, choose_micro_batch, memory_left, micro_batches, step_memory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -65,10 +66,10 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'LAYOUT', 'READING', 'STARTS', 'COMPARED', 'JUDGED', 'STEPS', 'SMALLEST', 'LARGEST', 'Adapt', 'SourceMeasures',
-           'AdaptState', 'Adaptation', 'bytes_in_time', 'make_texts', 'kept_names', 'text_of', 'words_in_time',
-           'passages_of', 'lines_of', 'end_probabilities', 'measure_source', 'without_numbers', 'start_of', 'config_of',
-           'choose_batch', 'most_steps', 'train_leg']
+__all__ = ['log', 'LAYOUT', 'READING', 'STARTS', 'COMPARED', 'JUDGED', 'Adapt', 'SourceMeasures', 'AdaptState', 'Adaptation',
+           'bytes_in_time', 'make_texts', 'kept_names', 'text_of', 'words_in_time', 'passages_of', 'lines_of',
+           'end_probabilities', 'measure_source', 'without_numbers', 'start_of', 'config_of', 'choose_batch',
+           'most_steps', 'train_leg']
 
 # %% ../../nbs/09_app/10_trial.ipynb #ae79517c
 @dataclass(frozen=True)
@@ -403,10 +404,6 @@ def start_of(race: Adaptation, candidate: Candidate) -> Source:
     return Source.open(folder)
 
 # %% ../../nbs/09_app/10_trial.ipynb #b48bb50a
-STEPS = 400  # that the size of a step aims at
-SMALLEST, LARGEST = 512, 32_768  # tokens in a step; smaller ones spoil more of what is to be kept
-
-
 def config_of(race: Adaptation, model: PreTrainedModel) -> LaptConfig:
     "The hyper-parameters, the same for all candidates."
     state = race.state
@@ -421,15 +418,22 @@ def config_of(race: Adaptation, model: PreTrainedModel) -> LaptConfig:
 
 
 def choose_batch(race: Adaptation, model: PreTrainedModel) -> None:
-    "Steps as large as leave the time for `STEPS` of them, by the speed of one that is tried."
-    each = 1.3 * block_seconds(on_device(model), 4, 64, race.clock.now) / 256  # of a token, with the optimizer's part
-    of_text = read_json(race.path("text/sizes.json"))["new"]["train"] / 3  # about as many tokens
-    tokens, largest = SMALLEST, min(LARGEST, PASSES * of_text / STEPS)
-    while tokens < largest and race.clock.budget / (each * 2 * tokens) > STEPS:
-        tokens *= 2
+    "Choose the size of a step by the speed of those that are tried: on a GPU of each size, as small ones leave it idle."
+    device, state = find_device(), race.state
+    arguments = device_arguments(device) | precision_arguments(race.options.precision)
+    half = bool(arguments["bf16"] or arguments["fp16"])
+
+    def cost(tokens: int) -> float:
+        n, tried = 4, LaptConfig(batch_size=tokens // 64, length=64)
+        if device.asynchronous and not device.fixed_shapes:
+            n = choose_micro_batch(model, tried, memory_left(model), micro_batches(tried), half)[0]
+        return 1.3 * block_seconds(model, n, 64, race.clock.now, half) * tokens / (64 * n)  # with the optimizer's part
+
+    on_device(model)
+    size = read_json(race.path("text/sizes.json"))["new"]["train"]
+    tokens, each = step_tokens(race.clock.remaining, size, cost)
     length = min(64 if tokens < 2048 else 256, max_length(model))
-    state = race.state
-    state.batch, state.length, state.step_seconds = tokens // length, length, round(each * tokens, 4)
+    state.batch, state.length, state.step_seconds = tokens // length, length, round(each, 4)
     race.write()
 
 
@@ -444,8 +448,7 @@ def _run_of(race: Adaptation, candidate: Candidate, start: FolderSource, pace: P
 
     measures = {"bits": partial(measure, "new")} | {n: partial(measure, n) for n in race.retained}
     arguments: dict[str, Any] = dict(load_best_model_at_end=False, metric_for_best_model=None, eval_on_start=False)
-    if race.options.precision != "auto":
-        arguments |= {half: race.options.precision == half for half in ("bf16", "fp16")}
+    arguments |= precision_arguments(race.options.precision)
     return LaptRun(
         model=model,
         tokenizer=tokenizer,
