@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from pathlib import Path
 
-from benchmarks.claims import Claim
-from benchmarks.gpu import model_of
 from benchmarks.lapt import random_blocks
-from benchmarks.runner import Case, Part
 from testkit.process import Meter
 
 
@@ -18,6 +13,7 @@ def step(
 ) -> dict[str, float]:
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
+
     from vocab_lit.models.lazy_weights import empty_weights
     from vocab_lit.models.trainable import only_new_rows
     from vocab_lit.training.lapt import lapt
@@ -30,7 +26,7 @@ def step(
         with empty_weights():
             net = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
         net = net.to_empty(device="cpu")
-        for name, p in net.named_buffers(): 
+        for name, p in net.named_buffers():
             p.fill_(0.1)
         for p in net.parameters():
             p.data.fill_(0.01)

@@ -209,7 +209,9 @@ def test_a_dry_run_says_steps_time_and_memory_and_writes_nothing(cell_a42a8f16):
     for arguments in ((), ("--gradient-checkpointing", "--lora", "r=2"), ("--mode", "emb")):
         memory = run("lapt", place / "model", *common[1:], *arguments).split("what would")[0]
         alone = run("lapt", bare, *common[1:], *arguments)
-        assert alone.startswith(memory) and "bf16, fp16" in memory and f"{bare} has no weights" in "".join(alone.split("\n"))
+        assert (
+            alone.startswith(memory) and "bf16, fp16" in memory and f"{bare} has no weights" in "".join(alone.split("\n"))
+        )
 
 
 @pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "perplexity is told, with nothing trained" (a06c81e0)')

@@ -196,7 +196,12 @@ def test_without_weights_and_in_parts_the_estimate_is_the_same(cell_9a2dd1d3, ce
     empty.tie_weights()
     assert step_memory(empty, some, 4) == step_memory(xlmr, some, 4)
     rows = memory_table(empty, some, (1, 4))
-    assert [(row["devices"], row["precision"]) for row in rows] == [(1, "fp32"), (4, "fp32"), (1, "bf16, fp16"), (4, "bf16, fp16")]
+    assert [(row["devices"], row["precision"]) for row in rows] == [
+        (1, "fp32"),
+        (4, "fp32"),
+        (1, "bf16, fp16"),
+        (4, "bf16, fp16"),
+    ]
     whole, n_all = step_memory(xlmr, some, 4), sum(p.numel() for p in xlmr.parameters())
     quarter = whole.sharded(4, 1000)
     assert (quarter.weights, quarter.gradients) == (n_all, n_all + 500 * 32) and quarter.moments == 2 * n_all

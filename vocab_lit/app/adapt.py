@@ -394,6 +394,7 @@ def planned(asked: Adapt, out: Path, more: bool = False) -> list[dict[str, str]]
     what = f"{race.clock.budget / 60:.3g} minutes; a step takes at most about {memory}"
     return [*rows, dict(stage="training", what=what, makes=str(out), state="to do")]
 
+
 def planned_memory(asked: Adapt) -> list[dict]:
     "The memory of a step on one device by precision, as `memory_table` has it; none where nothing is trained."
     model = Source.open(asked.source).without_weights()

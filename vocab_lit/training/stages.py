@@ -319,7 +319,9 @@ def memory_table(model: PreTrainedModel, config: LaptConfig, devices: Iterable[i
     "Tabulate the memory of a step of one block by precision and number of devices, and the device that it fits on."
     freezer, rows = Freezer(model, config), []
     inside = sum(p.numel() for p in transformer_blocks(model).parameters())
-    whole = sum(p.numel() for p in model.parameters()) - inside + inside // vocabulary_part(model.config).num_hidden_layers
+    whole = (
+        sum(p.numel() for p in model.parameters()) - inside + inside // vocabulary_part(model.config).num_hidden_layers
+    )
     steps = {"fp32": step_memory(model, config, 1), "bf16, fp16": step_memory(model, config, 1, half=True)}
     for (precision, alone), n in product(steps.items(), devices):
         memory = alone.sharded(n, whole) if n > 1 else alone

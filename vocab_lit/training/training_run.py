@@ -39,9 +39,9 @@ from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.training.distil import Teacher
 from vocab_lit.training.lapt import LaptRun, RunNote, check_lapt
 from vocab_lit.training.lm_data import HELD_OUT, check_block, check_kept, open_kept
+from vocab_lit.training.lm_loss import activations_recomputed
 from vocab_lit.training.perplexity import bits_by_text, forgotten, source_beside
 from vocab_lit.training.settings import KeepSettings, LaptConfig, LaptSettings, RunSettings, check_run
-from vocab_lit.training.lm_loss import activations_recomputed
 from vocab_lit.training.stages import SHARE, estimate_run, memory_table
 
 if TYPE_CHECKING:
