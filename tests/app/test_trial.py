@@ -111,6 +111,6 @@ def test_a_gpu_is_tried_with_steps_of_each_size_a_cpu_with_one(cell_00d35b02):
 
 
     tokens, seconds, tried = chosen_on("cuda", lambda blocks: 0.04)  # however many blocks
-    assert tried == [(512, True), (1024, True), *[(2048, True)] * 4]  # 32 blocks at a time
+    assert tried == [(512, True), (1024, True), *[(2048, True)] * 5]  # 32 blocks at a time
     assert (tokens, seconds) == (16_384, round(1.3 * 0.04 * 8, 4))
     assert chosen_on("cpu", lambda blocks: 0.5 * blocks, "fp32") == (512, round(1.3 * 0.5 * 8, 4), [(256, False)] * 2)

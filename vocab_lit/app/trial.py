@@ -418,7 +418,7 @@ def config_of(race: Adaptation, model: PreTrainedModel) -> LaptConfig:
 
 
 def choose_batch(race: Adaptation, model: PreTrainedModel) -> None:
-    "Choose the size of a step by the speed of those that are tried: on a GPU of each size, as small ones leave it idle."
+    "Choose the size of a step by the speed of those that are tried: on a GPU each size, as small ones leave it idle."
     device, state = find_device(), race.state
     arguments = device_arguments(device) | precision_arguments(race.options.precision)
     half = bool(arguments["bf16"] or arguments["fp16"])

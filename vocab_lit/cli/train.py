@@ -91,9 +91,8 @@ def _train(
     check_run(tuple(text), settings, run, keep, adapter)
     if not run.resume and not (out / "run").is_dir() and FIRST:
         check_output(out)
-    if common.dry_run and not adapter:
-        if why := _without_time(model, settings, run.gradient_checkpointing):
-            return {"time": f"not estimated: {why}"}
+    if common.dry_run and not adapter and (why := _without_time(model, settings, run.gradient_checkpointing)):
+        return {"time": f"not estimated: {why}"}
     folder = as_folder(model)
     check_model_path(folder)
     from vocab_lit.training.training_run import held_out_bits, lapt_files, prepare_run
@@ -322,10 +321,9 @@ def adapt(
     upload_name = upload_to(common.push_to_hub, common.dry_run)
     if common.dry_run:
         rows = adapting.planned(request, out, resume) + upload_rows(upload_name)
-        if common.as_json:
-            return print_json(rows)
-        show(rows, f"{model} to {out}")
-        return show(adapting.planned_memory(request), _MEMORY)
+        print_json(rows) if common.as_json else show(rows, f"{model} to {out}")
+        show([] if common.as_json else adapting.planned_memory(request), _MEMORY)
+        return
     report = adapting.adapt_files(request, out, resume)
     if common.as_json:
         print_json(report)

@@ -200,8 +200,8 @@ def _train_until(
     "Train a candidate for the leg of a round."
     trained = candidate.trained
     if not trained.legs or trained.legs[-1].round < number:
-        to_end = dict(times=ON_THE_WAY, cooled=DECAY) if race.state.to_end else {}
-        trained.add_leg(Leg(seconds - trained.seconds, round=number, **to_end))
+        times, cooled = (ON_THE_WAY, DECAY) if race.state.to_end else (2, 0.0)
+        trained.add_leg(Leg(seconds - trained.seconds, round=number, times=times, cooled=cooled))
     if trained.has_ended:
         return  # before this process began
     try:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import nn
-from torch.func import functional_call
 
 from vocab_lit.models.device import find_device, free_memory, on_device, wait_for_device
 from vocab_lit.models.lazy_weights import input_weight, vocabulary_part
@@ -42,8 +41,8 @@ log = logging.getLogger("vocab_lit")
 # %% auto #0
 __all__ = ['log', 'SHARE', 'ENOUGH', 'OFTEN', 'transformer_blocks', 'stage_parameters', 'stage_starts', 'total_steps',
            'rate_factor', 'trainable_parameters', 'Freezer', 'forward_share', 'Evaluations', 'limited', 'StepMemory',
-           'saved_bytes', 'step_memory', 'memory_table', 'micro_batches', 'choose_micro_batch', 'memory_left',
-           'count_blocks', 'block_seconds', 'estimate_run']
+           'saved_bytes', 'step_memory', 'sharded', 'memory_table', 'micro_batches', 'choose_micro_batch',
+           'memory_left', 'count_blocks', 'block_seconds', 'estimate_run']
 
 # %% ../../nbs/06_training/04_stages.ipynb #748d38a0
 def transformer_blocks(model: PreTrainedModel) -> nn.Module:
@@ -197,8 +196,6 @@ _HELD = 1.15  # bytes that an allocator holds for each that a step requests
 _MOST = 32  # blocks in a micro-batch by default
 _LOGIT, _COPIED_LOGIT = 14, 21  # bytes of a logit, its exponential and its gradient; if new tokens' are put in
 _OF_SIDES = 5  # bytes for each row and column of the matrices and token, of a model that cannot be traced
-_CAPACITIES = (16, 24, 40, 80, 141)  # GB of usual devices, such as T4, RTX 4090, A100, H100 and H200
-_USABLE = 0.95  # share of them that the driver leaves
 
 
 @dataclass(frozen=True)
@@ -219,59 +216,37 @@ class StepMemory:
 
     @property
     def gigabytes(self) -> dict[str, str]:
-        return {name: f"{size / 1e9:.1f}" for name, size in (*asdict(self).items(), ("total", self.total))}
+        return {name: f"{size / 1e9:.1f}" for name, size in (asdict(self) | dict(total=self.total)).items()}
 
     def __str__(self) -> str:
-        *parts, total = (f"{name} {size}" for name, size in self.gigabytes.items())
-        return f"{total.split()[1]} GB ({', '.join(parts)})"
-
-    def sharded(self, devices: int, whole: int) -> StepMemory:
-        """Return what each of several devices takes with FSDP.
-
-        whole: parameters that a device gathers at a time
-        """
-        parts = {name: getattr(self, name) // devices for name in ("weights", "gradients", "moments")}
-        return replace(self, **parts, copies=8 * whole)
-
-
-class _Encoder(nn.Module):
-    "What comes before the head of a model, as a module whose tensors can be replaced."
-
-    def __init__(self, model: PreTrainedModel):
-        super().__init__()
-        self.model = model
-
-    def forward(self, **inputs: Tensor) -> object:
-        return self.model.base_model(**inputs)
+        parts = ", ".join(f"{name} {size}" for name, size in self.gigabytes.items() if name != "total")
+        return f"{self.total / 1e9:.1f} GB ({parts})"
 
 
 def saved_bytes(model: PreTrainedModel, blocks: int, length: int, half: bool) -> int:
     "Return the bytes that the encoder's forward pass saves for the backward pass; only shapes are computed."
     from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.nn.utils.stateless import _reparametrize_module
 
-    device = torch.device("cpu") if model.device.type == "meta" else model.device
-    encoder, saved = _Encoder(model), {}
+    device, saved = torch.device("cpu") if model.device.type == "meta" else model.device, {}
+
+    def note(tensor: Tensor) -> Tensor:
+        saved[tensor.untyped_storage()._cdata] = tensor.untyped_storage().nbytes()
+        return tensor
+
     with FakeTensorMode(allow_non_fake_inputs=True), in_mode(model, training=True):
-        named = [*encoder.named_parameters(), *encoder.named_buffers()]
-        tensors = {
-            name: torch.empty(t.shape, dtype=t.dtype, device=device, requires_grad=t.requires_grad) for name, t in named
-        }
-        weights = {t.untyped_storage()._cdata for t in tensors.values()}
-
-        def note(tensor: Tensor) -> Tensor:
-            storage = tensor.untyped_storage()
-            if storage._cdata not in weights:
-                saved[storage._cdata] = storage.nbytes()
-            return tensor
-
+        named = [*model.named_parameters(), *model.named_buffers()]
+        empty = {name: torch.empty_like(t, device=device, requires_grad=t.requires_grad) for name, t in named}
         ids = torch.ones(blocks, length, dtype=torch.long, device=device)
         hooks = torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor)
-        with hooks, torch.autocast(device.type, torch.bfloat16, enabled=half):
-            output = functional_call(encoder, tensors, (), dict(input_ids=ids))
+        autocast = torch.autocast(device.type, torch.bfloat16, enabled=half)
+        with _reparametrize_module(model, empty, tie_weights=True), hooks, autocast:
+            output = model.base_model(input_ids=ids)
     del output  # which has kept what is counted
-    return sum(saved.values())
+    weights = {t.untyped_storage()._cdata for t in empty.values()}
+    return sum(size for storage, size in saved.items() if storage not in weights)
 
-
+# %% ../../nbs/06_training/04_stages.ipynb #a6653a91
 def _activations(model: PreTrainedModel, length: int, half: bool) -> tuple[int, int]:  # of a block; copies of weights
     "Return the bytes of activations that depend on the number of blocks, and those that do not."
     try:
@@ -279,8 +254,8 @@ def _activations(model: PreTrainedModel, length: int, half: bool) -> tuple[int, 
         return two - one, max(0, 2 * one - two)
     except Exception as e:  # of many classes: some models look at numbers
         log.debug(f"the activations of a {type(model).__name__} are estimated from its matrices: {e}")
-    sides = sum(sum(p.shape) for p in model.base_model.parameters() if p.dim() == 2) - len(input_weight(model))
-    return _OF_SIDES * sides * length, half * 2 * sum(p.numel() for p in model.base_model.parameters())
+    matrices = [p for p in model.base_model.parameters() if p.dim() == 2 and p is not input_weight(model)]
+    return _OF_SIDES * length * sum(sum(p.shape) for p in matrices), half * 2 * sum(p.numel() for p in matrices)
 
 
 def step_memory(model: PreTrainedModel, config: LaptConfig, micro_batch: int, half: bool = False) -> StepMemory:
@@ -290,41 +265,51 @@ def step_memory(model: PreTrainedModel, config: LaptConfig, micro_batch: int, ha
     micro_batch: blocks in one forward pass
     half: whether the compute dtype has 16 bits
     """
-    table, parameters = input_weight(model), list(model.parameters())
-    trainable = sum(p.numel() for p in parameters if p.requires_grad) + table.numel() * table.requires_grad
-    recomputed = [m for m in model.modules() if getattr(m, "gradient_checkpointing", False)]
+    table, weights = input_weight(model), [*model.parameters()]
+    trainable, n_all = (sum(p.numel() for p in weights if p.requires_grad or of_all) for of_all in (False, True))
+    recomputed = [vars(m) for m in model.modules() if getattr(m, "gradient_checkpointing", False)]
     for module in recomputed:
-        module.gradient_checkpointing = False
+        module["gradient_checkpointing"] = False
     block, copies = _activations(model, config.length, half)
     for module in recomputed:
-        module.gradient_checkpointing = True
+        module["gradient_checkpointing"] = True
     if recomputed:
         part = vocabulary_part(model.config)
         layers = getattr(part, "num_hidden_layers", len(recomputed))
         block = block // layers + 4 * layers * config.length * part.hidden_size
-        copies = round(copies * trainable / sum(p.numel() for p in parameters))  # those of frozen weights do not stay
+        copies = round(copies * trainable / n_all)  # those of frozen weights do not stay
     targets = micro_batch * config.length * (config.mask_probability if is_masked(model) else 1)
     at_once = max(2 ** (28 if model.device.type == "cuda" else 25), len(table))  # as in `lm_loss`
     return StepMemory(
-        weights=sum(p.numel() * p.element_size() for p in parameters),
+        weights=sum(p.numel() * p.element_size() for p in weights),
         copies=copies + half * 2 * table.numel(),
-        gradients=4 * trainable,
-        moments=8 * sum(p.numel() for p in parameters if p.requires_grad),
+        gradients=4 * (trainable + table.numel() * table.requires_grad),
+        moments=8 * trainable,
         activations=micro_batch * block,
         logits=round((_COPIED_LOGIT if hasattr(model, "new_rows") else _LOGIT) * min(targets * len(table), at_once)),
     )
+
+# %% ../../nbs/06_training/04_stages.ipynb #da988457
+_CAPACITIES = (16, 24, 40, 80, 141)  # GB of usual devices, such as T4, RTX 4090, A100, H100 and H200
+_USABLE = 0.95  # share of them that the driver leaves
+
+
+def sharded(memory: StepMemory, model: PreTrainedModel, devices: int) -> StepMemory:
+    "Return what each of several devices takes with FSDP: it gathers a layer, and what is outside, with gradients."
+    if devices == 1:
+        return memory
+    inside = sum(p.numel() for p in transformer_blocks(model).parameters())
+    outside = sum(p.numel() for p in model.parameters()) - inside
+    parts = {name: getattr(memory, name) // devices for name in ("weights", "gradients", "moments")}
+    return replace(memory, **parts, copies=8 * (outside + inside // vocabulary_part(model.config).num_hidden_layers))
 
 
 def memory_table(model: PreTrainedModel, config: LaptConfig, devices: Iterable[int] = (1, 2, 4, 8)) -> list[dict]:
     "Tabulate the memory of a step of one block by precision and number of devices, and the device that it fits on."
     freezer, rows = Freezer(model, config), []
-    inside = sum(p.numel() for p in transformer_blocks(model).parameters())
-    whole = (
-        sum(p.numel() for p in model.parameters()) - inside + inside // vocabulary_part(model.config).num_hidden_layers
-    )
     steps = {"fp32": step_memory(model, config, 1), "bf16, fp16": step_memory(model, config, 1, half=True)}
     for (precision, alone), n in product(steps.items(), devices):
-        memory = alone.sharded(n, whole) if n > 1 else alone
+        memory = sharded(alone, model, n)
         fits = next((f"{size} GB" for size in _CAPACITIES if memory.total < _USABLE * size * 1e9), "none of these")
         rows.append(dict(devices=n, precision=precision) | memory.gigabytes | dict(fits_on=fits))
     freezer.restore()
