@@ -7,7 +7,7 @@ from testkit.phrasebook import lines
 from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaModel
 from types import SimpleNamespace
 from vocab_lit.app.adapt import _with_initial_models, adapt_files, open_race, planned, train_winner
-from vocab_lit.app.adapt_result import next_commands
+from vocab_lit.app.adapt_result import command_for_all_gpus, next_commands
 from vocab_lit.app.settings import AdaptOptions, candidate_parts
 from vocab_lit.app.trial import Adapt, Adaptation, SourceMeasures, config_of, measure_source, start_of, text_of
 from vocab_lit.models.endings import end_probability
@@ -531,6 +531,26 @@ def test_every_printed_command_is_accepted(cell_3c9acadc, cell_51e10933):
         race.write()
         words = shlex.split(next_commands(race)[-1])
         assert words[0] == "vocab-lit" and "to do" in run(*words[1:], "--dry-run"), name
+
+
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "of several GPUs one is used, and a command trains on all" (3c40c7df)')
+def test_of_several_gpus_one_is_used_and_a_command_trains_on_all(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
+    wanted = cell_3c9acadc.wanted
+    short = replace(asked, options=replace(wanted, minutes=0.1, candidates="keep"))
+    with pytest.MonkeyPatch.context() as patch, fake_time() as now:
+        for module in ("adapt", "adapt_result"):
+            patch.setattr(f"vocab_lit.app.{module}.gpu_count", lambda: 4)
+        made = adapt_files(short, place / "one of four", now=now)
+        command = command_for_all_gpus(Adaptation(short, place / "one of four"))
+    assert f"adapt uses 1 of 4 GPUs; afterwards `{command}` trains the result on all of them" in made["decided"]
+    assert command in made["next"] and not command_for_all_gpus(Adaptation(short, place / "one of four"))
+    words = shlex.split(command)
+    assert words[:5] == ["torchrun", "--nproc_per_node", "4", "-m", "vocab_lit"] and "--keep-text" in words
+    run(*words[5:], "--steps", "2", "--batch-size", "4", "--length", "32")
+    trained, before = (load_model(f"{place}/one of four{end}") for end in ("-lapt", ""))
+    assert any((p != q).any() for p, q in zip(trained.parameters(), before.parameters()))
 
 
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "an output folder whose files would be text is refused" (a39f31cf)')

@@ -170,3 +170,17 @@ def test_the_speed_of_the_first_steps_plans_the_others(cell_1825b96d):
     leg = planned.legs[0]
     assert leg.last == planned.curve[-1]["step"] == 20 and planned.each == pytest.approx(0.1)
     assert planned.seconds == pytest.approx(2.0) and len(planned.curve) == 2
+
+
+@pytest.mark.cell('nbs/12_runs/01_pace.ipynb', 'cell "the first steps are timed to their end on a GPU" (813847a7)')
+def test_the_first_steps_are_timed_to_their_end_on_a_gpu(cell_1825b96d):
+    place = cell_1825b96d.place
+    train = cell_1825b96d.train
+    clock = Clock(1e6, now=FakeTime(0))
+    waited = Trained(legs=[Leg(2.0)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "vocab_lit.runs.pace.synchronize", lambda device: vars(clock.now).update(seconds=clock.now.seconds + 0.3)
+        )
+        train(place / "h", waited, clock)
+    assert waited.legs[0].last == 5  # 0.4 seconds a step, 0.3 of them spent waiting

@@ -236,6 +236,17 @@ def test_blocks_longer_than_the_context_are_tried_in_parts():
         assert all(length == positions and 256 <= n * length < 256 + positions for n, length in shapes) and shapes
 
 
+@pytest.mark.cell('nbs/06_training/04_stages.ipynb', 'cell "a step is timed in the precision of training" (420a6eab)')
+def test_a_step_is_timed_in_the_precision_of_training():
+    dtypes, short = [], GPT2LMHeadModel(GPT2Config(vocab_size=50, n_embd=8, n_layer=1, n_head=2, n_positions=16))
+    short.transformer.h[0].mlp.register_forward_hook(lambda _, __, out: dtypes.append(out.dtype))
+    with pytest.MonkeyPatch.context() as patch:
+        for half in ("fp32", "bf16"):
+            patch.setenv("VOCAB_LIT_PRECISION", half)
+            block_seconds(short, 4, 64)
+    assert dtypes == [torch.float32] * 2 + [torch.bfloat16] * 2
+
+
 @pytest.mark.cell('nbs/06_training/04_stages.ipynb', 'cell "blocks, steps and passes are those of the run" (77e0766a)')
 def test_blocks_steps_and_passes_are_those_of_the_run(cell_c5c3050f):
     config = cell_c5c3050f.config

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vocab_lit.app.adapt_result import gguf_beside, retained_texts, write_result
+from vocab_lit.app.adapt_result import command_for_all_gpus, gguf_beside, retained_texts, write_result
 from vocab_lit.app.candidates import BYTES, CUT, SMALLEST, Seen, candidates_for
 from vocab_lit.app.trial import (
     JUDGED,
@@ -35,7 +35,7 @@ from vocab_lit.app.trial import (
     start_of,
     train_leg,
 )
-from vocab_lit.models.device import find_device, on_device
+from vocab_lit.models.device import find_device, gpu_count, on_device
 from vocab_lit.models.export import check_like
 from vocab_lit.models.model_class import learns_from_text
 from vocab_lit.models.source import FolderSource, Source, check_new_gguf
@@ -107,6 +107,8 @@ def choose_candidates(race: Adaptation) -> None:
     )
     size = f"{state.batch} x {state.length} tokens"
     race.decide(f"time for about {steps:,.0f} steps of {size} ({find_device().name})")
+    if command := command_for_all_gpus(race):
+        race.decide(f"adapt uses 1 of {gpu_count()} GPUs; afterwards `{command}` trains the result on all of them")
     if not options.keep:
         race.decide("no text or words to retain (--keep): tokens that only other languages need may be removed")
     candidates = _with_initial_models(race, requested or candidates_for(seen))
@@ -346,7 +348,9 @@ def adapt_files(
     """
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
     if int(os.environ.get("WORLD_SIZE", 1)) > 1:
-        raise UserError("adapt works in one process; give it one, or train by lapt under torchrun")
+        raise UserError(
+            "adapt works in one process; start it without torchrun, then train the result by lapt under torchrun"
+        )
     race = open_race(asked, out, more, now)
     if race.state.done and not (missing := _missing(race)):
         log.info(f"the adaptation in {out} has ended; --resume --minutes N trains it further")

@@ -20,7 +20,7 @@ from vocab_lit.app.made_folder import kept_plan, option_words
 from vocab_lit.app.trial import Adaptation, end_probabilities, lines_of, passages_of, start_of
 from vocab_lit.methods.plan import PLAN_FILE, Plan
 from vocab_lit.models.card import write_card
-from vocab_lit.models.device import on_device
+from vocab_lit.models.device import gpu_count, on_device
 from vocab_lit.models.endings import ENDING_HINT, stops_too_early
 from vocab_lit.models.gguf_weights import plan_beside
 from vocab_lit.models.model_class import is_masked
@@ -35,7 +35,7 @@ from vocab_lit.tasks.evaluate import errors_only
 from vocab_lit.text.corpus import write_json
 from vocab_lit.text.errors import UserError, first_line
 from vocab_lit.training.perplexity import ENDINGS
-from vocab_lit.training.recommended import RETENTION, RETENTION_SAMPLED
+from vocab_lit.training.recommended import REPLAY, RETENTION, RETENTION_SAMPLED
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -44,7 +44,7 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'initial_plan', 'untrained', 'retained_texts', 'gguf_beside', 'write_result', 'report_of', 'requested_options',
-           'next_commands']
+           'command_for_all_gpus', 'next_commands']
 
 # %% ../../nbs/09_app/11_adapt_result.ipynb #dec9e176
 def _with_weights(race: Adaptation, winner: Candidate) -> tuple[FolderSource, PreTrainedModel]:
@@ -251,13 +251,25 @@ def requested_options(race: Adaptation) -> dict[str, Any]:
     return dict(source=race.asked.source) | {name: v for name, v in given.items() if v not in ("", [])}
 
 
+def command_for_all_gpus(race: Adaptation) -> str:
+    "Return the command that trains the result further on all GPUs; empty where there is one at most."
+    if (n := gpu_count()) < 2:
+        return ""
+    kept, out = race.options.kept_texts, str(race.out)
+    given = dict(text=race.asked.text, keep_text=kept, replay=REPLAY if kept else "", out=f"{out}-lapt")
+    words = ["torchrun", "--nproc_per_node", str(n), "-m", "vocab_lit", "lapt", out, *option_words(given)]
+    return shlex.join(words)
+
+
 def next_commands(race: Adaptation) -> list[str]:
     "What to do next: try it, check it, train it further."
     out, given = str(race.out), requested_options(race)
     again = [given.pop("source"), *option_words(given), "--resume", "--minutes", "60", "--out", out]
     commands = [f"vocab-lit check {shlex.quote(out)}"]
     if race.state.source:  # it was trained
-        commands = [f"vocab-lit demo {shlex.quote(out)}", *commands, shlex.join(["vocab-lit", "adapt", *again])]
+        on_gpus = [command for command in [command_for_all_gpus(race)] if command]
+        again_command = shlex.join(["vocab-lit", "adapt", *again])
+        commands = [f"vocab-lit demo {shlex.quote(out)}", *commands, *on_gpus, again_command]
     if race.makes_gguf:
         commands[0] = f"llama-cli -m {shlex.quote(str(gguf_beside(race.out)))}"
     return commands

@@ -23,7 +23,7 @@ from pydantic import TypeAdapter
 from vocab_lit.app.candidates import step_tokens
 from vocab_lit.app.settings import AdaptOptions
 from vocab_lit.methods.settings import TransplantSettings
-from vocab_lit.models.device import device_arguments, find_device, on_device
+from vocab_lit.models.device import find_device, on_device
 from vocab_lit.models.endings import end_probability
 from vocab_lit.models.model_class import is_masked, max_length
 from vocab_lit.models.source import FolderSource, Source
@@ -420,14 +420,13 @@ def config_of(race: Adaptation, model: PreTrainedModel) -> LaptConfig:
 def choose_batch(race: Adaptation, model: PreTrainedModel) -> None:
     "Choose the size of a step by the speed of those that are tried: on a GPU each size, as small ones leave it idle."
     device, state = find_device(), race.state
-    arguments = device_arguments(device) | precision_arguments(race.options.precision)
-    half = bool(arguments["bf16"] or arguments["fp16"])
 
     def cost(tokens: int) -> float:
         n, tried = 4, LaptConfig(batch_size=tokens // 64, length=64)
         if device.asynchronous and not device.fixed_shapes:
-            n = choose_micro_batch(model, tried, memory_left(model), micro_batches(tried), half)[0]
-        return 1.3 * block_seconds(model, n, 64, race.clock.now, half) * tokens / (64 * n)  # with the optimizer's part
+            half = device.precision != "fp32"
+            n, _ = choose_micro_batch(model, tried, memory_left(model), micro_batches(tried), half)
+        return 1.3 * block_seconds(model, n, 64, race.clock.now) * tokens / (64 * n)  # with the optimizer's part
 
     on_device(model)
     size = read_json(race.path("text/sizes.json"))["new"]["train"]

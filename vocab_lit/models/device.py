@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 # %% auto #0
-__all__ = ['PRECISION', 'product_seconds', 'fastest', 'Device', 'find_device', 'wait_for_device', 'on_device', 'free_memory',
-           'device_arguments']
+__all__ = ['PRECISION', 'product_seconds', 'fastest', 'Device', 'find_device', 'on_device', 'free_memory', 'synchronize',
+           'gpu_count', 'autocast', 'device_arguments']
 
 # %% ../../nbs/05_models/01_device.ipynb #490837b1
 PRECISION = "VOCAB_LIT_PRECISION"  # environment variable: fp32, bf16 or fp16 in place of the fastest
@@ -112,12 +112,6 @@ def find_device() -> Device:
     return Device("cpu", name, memory)
 
 
-def wait_for_device() -> None:
-    "Wait until the device has computed all that it was asked for."
-    if torch.accelerator.is_available():
-        torch.accelerator.synchronize()
-
-
 def on_device(model: PreTrainedModel) -> PreTrainedModel:  # the same one
     "Move a model to where this process computes."
     return model.to(find_device().torch)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
@@ -158,6 +152,25 @@ def free_memory(device: Device | None = None, groups: str | Path = "/sys/fs/cgro
     if device.kind != "cpu":
         return None
     return max(0, min([psutil.virtual_memory().available, *_remaining_in_groups(Path(groups))]))
+
+# %% ../../nbs/05_models/01_device.ipynb #4f46e8ad
+def synchronize(device: torch.device) -> None:
+    "Wait until a GPU has computed what it was given."
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def gpu_count() -> int:
+    "Return the number of GPUs that this process sees."
+    return torch.cuda.device_count()
+
+
+def autocast() -> torch.autocast:
+    "Return a context that computes in the precision of training on this device."
+    device = find_device()
+    dtypes = dict(bf16=torch.bfloat16, fp16=torch.float16)
+    enabled = device.kind != "xla" and device.precision in dtypes
+    return torch.autocast(device.torch.type, dtypes.get(device.precision), enabled)
 
 # %% ../../nbs/05_models/01_device.ipynb #ae250325
 def device_arguments(device: Device | None = None, processes: int = 1) -> dict:  # for transformers' TrainingArguments

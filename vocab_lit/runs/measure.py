@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from vocab_lit.models.device import on_device
+from vocab_lit.models.device import on_device, synchronize
 from vocab_lit.models.model_class import is_decoder, is_masked, max_length
 from vocab_lit.models.source import FolderSource
 from vocab_lit.tokens.vocab import fit
@@ -95,6 +95,7 @@ def words_per_second(
                 model.generate(ids, attention_mask=torch.ones_like(ids), **more)  # pyright: ignore
             else:
                 model(input_ids=ids)
+            synchronize(ids.device)
             seconds = now() - began
     return (n_new or ids.numel()) / seconds / max(tokens_per_word, 1e-9)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from transformers import TrainerCallback
 
-from vocab_lit.models.device import wait_for_device
+from vocab_lit.models.device import synchronize
 from vocab_lit.runs.clock import Clock
 
 if TYPE_CHECKING:
@@ -164,8 +164,8 @@ class Pace(TrainerCallback):
 
     def on_step_end(self, args: Arguments, state: TrainerState, control: TrainerControl, **_: object) -> None:
         step, leg = state.global_step, self.leg
-        if len(self.took) < TRIED:  # by which a leg is planned
-            wait_for_device()
+        if len(self.took) < TRIED:
+            synchronize(args.device)
         self.took.append(self.clock.now() - self.began)
         self.seconds += self.took[-1]
         if self.bar is not None:

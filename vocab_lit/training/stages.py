@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import nn
 
-from vocab_lit.models.device import find_device, free_memory, on_device, wait_for_device
+from vocab_lit.models.device import autocast, find_device, free_memory, on_device, synchronize
 from vocab_lit.models.lazy_weights import input_weight, vocabulary_part
 from vocab_lit.models.model_class import is_masked, max_length
 from vocab_lit.models.token_tensors import token_parameters
@@ -371,20 +371,17 @@ def count_blocks(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], lengt
     return max(1, round(n_tokens * characters / sum(len(line) + 1 for line in sample) / length))
 
 
-def block_seconds(
-    model: PreTrainedModel, n: int, length: int, now: Callable[[], float] = time.perf_counter, half: bool = False
-) -> float:
+def block_seconds(model: PreTrainedModel, n: int, length: int, now: Callable[[], float] = time.perf_counter) -> float:
     "Time n blocks forward and backward, the second time; blocks longer than the model takes are divided."
-    dtype = torch.float16 if find_device().half == "fp16" else torch.bfloat16
     fits = min(length, max_length(model))
     ids = torch.ones(math.ceil(n * length / fits), fits, dtype=torch.long, device=model.device)
     with in_mode(model, training=True), random_state_restored():
         for _ in range(2):
             started = now()
-            with torch.autocast(model.device.type, dtype, enabled=half):
+            with autocast():
                 loss = lm_loss(model, ids, ids, "sum")
             loss.backward()
-            wait_for_device()
+            synchronize(ids.device)
             seconds = now() - started
             model.zero_grad()
     return seconds
@@ -415,7 +412,7 @@ def estimate_run(
     micro, memory = choose_micro_batch(on_device(model), config, memory_left(model), micro_batches(config), half)
     if device.kind == "cpu":
         micro = 1  # more take as many times as long
-    seconds = block_seconds(model, micro, config.length, half=half) / micro  # of a block
+    seconds = block_seconds(model, micro, config.length) / micro  # of a block
     freezer.restore()
     steps, plan = total_steps(config), Evaluations.within(config, n_held_out, share=eval_share)
     minutes = (steps * config.batch_size + plan.times * plan.blocks * forward_share(config)) * seconds / 60
