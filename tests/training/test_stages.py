@@ -13,7 +13,7 @@ from vocab_lit.tokens.load import load_tokenizer
 from vocab_lit.training.lm_data import pack
 from vocab_lit.training.lm_loss import activations_recomputed
 from vocab_lit.training.settings import LaptConfig, LaptSettings, PRESETS, Stage
-from vocab_lit.training.stages import Evaluations, Freezer, block_seconds, choose_micro_batch, count_blocks, estimate_run, forward_share, limited, memory_table, micro_batches, rate_factor, sharded, stage_parameters, stage_starts, step_memory, total_steps, transformer_blocks
+from vocab_lit.training.stages import Evaluations, Freezer, block_seconds, choose_micro_batch, count_blocks, estimate_run, forward_share, gathered_parameters, limited, memory_table, micro_batches, rate_factor, stage_parameters, stage_starts, step_memory, total_steps, transformer_blocks
 import pytest
 import re
 import torch
@@ -203,7 +203,7 @@ def test_without_weights_and_in_parts_the_estimate_is_the_same(cell_9a2dd1d3, ce
         (4, "bf16, fp16"),
     ]
     whole, n_all = step_memory(xlmr, some, 4), sum(p.numel() for p in xlmr.parameters())
-    quarter = sharded(whole, xlmr, 4)
+    quarter = whole.sharded(4, gathered_parameters(xlmr))
     assert (quarter.weights, quarter.gradients) == (n_all, n_all + 500 * 32) and quarter.moments == 2 * n_all
     outside = n_all - sum(p.numel() for p in xlmr.roberta.encoder.layer[0].parameters())  # one of two layers
     assert quarter.copies == 8 * outside and (quarter.activations, quarter.logits) == (whole.activations, whole.logits)

@@ -39,18 +39,23 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'SHARE', 'ENOUGH', 'OFTEN', 'transformer_blocks', 'stage_parameters', 'stage_starts', 'total_steps',
-           'rate_factor', 'trainable_parameters', 'Freezer', 'forward_share', 'Evaluations', 'limited', 'StepMemory',
-           'saved_bytes', 'step_memory', 'sharded', 'memory_table', 'micro_batches', 'choose_micro_batch',
-           'memory_left', 'count_blocks', 'block_seconds', 'estimate_run']
+__all__ = ['log', 'SHARE', 'ENOUGH', 'OFTEN', 'block_stack', 'transformer_blocks', 'stage_parameters', 'stage_starts',
+           'total_steps', 'rate_factor', 'trainable_parameters', 'Freezer', 'forward_share', 'Evaluations', 'limited',
+           'StepMemory', 'saved_bytes', 'step_memory', 'memory_table', 'micro_batches', 'gathered_parameters',
+           'choose_micro_batch', 'memory_left', 'count_blocks', 'block_seconds', 'estimate_run']
 
 # %% ../../nbs/06_training/04_stages.ipynb #748d38a0
-def transformer_blocks(model: PreTrainedModel) -> nn.Module:
-    "Return the stack of transformer blocks with its parent in the encoder; `UserError` if there is none."
+def block_stack(model: PreTrainedModel) -> tuple[str, nn.ModuleList]:
+    "Return the name in the encoder and the list of the transformer blocks; `UserError` if there is none."
     stacks = [(name, m) for name, m in model.base_model.named_modules() if isinstance(m, nn.ModuleList)]
     if not stacks:
         raise UserError(f"{type(model).__name__} has no stack of transformer blocks to freeze; use mode all")
-    name, stack = max(stacks, key=lambda named: sum(p.numel() for p in named[1].parameters()))
+    return max(stacks, key=lambda named: sum(p.numel() for p in named[1].parameters()))
+
+
+def transformer_blocks(model: PreTrainedModel) -> nn.Module:
+    "Return the stack of transformer blocks with its parent in the encoder; `UserError` if there is none."
+    name, stack = block_stack(model)
     parent = name.rpartition(".")[0]
     return model.base_model.get_submodule(parent) if parent else stack
 
@@ -222,6 +227,14 @@ class StepMemory:
         parts = ", ".join(f"{name} {size}" for name, size in self.gigabytes.items() if name != "total")
         return f"{self.total / 1e9:.1f} GB ({parts})"
 
+    def sharded(self, devices: int, whole: int) -> StepMemory:
+        """Return what each of several devices takes with FSDP.
+
+        whole: parameters that a device gathers at a time
+        """
+        parts = {name: getattr(self, name) // devices for name in ("weights", "gradients", "moments")}
+        return replace(self, **parts, copies=8 * whole)
+
 
 def saved_bytes(model: PreTrainedModel, blocks: int, length: int, half: bool) -> int:
     "Return the bytes that the encoder's forward pass saves for the backward pass; only shapes are computed."
@@ -294,22 +307,12 @@ _CAPACITIES = (16, 24, 40, 80, 141)  # GB of usual devices, such as T4, RTX 4090
 _USABLE = 0.95  # share of them that the driver leaves
 
 
-def sharded(memory: StepMemory, model: PreTrainedModel, devices: int) -> StepMemory:
-    "Return what each of several devices takes with FSDP: it gathers a layer, and what is outside, with gradients."
-    if devices == 1:
-        return memory
-    inside = sum(p.numel() for p in transformer_blocks(model).parameters())
-    outside = sum(p.numel() for p in model.parameters()) - inside
-    parts = {name: getattr(memory, name) // devices for name in ("weights", "gradients", "moments")}
-    return replace(memory, **parts, copies=8 * (outside + inside // vocabulary_part(model.config).num_hidden_layers))
-
-
 def memory_table(model: PreTrainedModel, config: LaptConfig, devices: Iterable[int] = (1, 2, 4, 8)) -> list[dict]:
     "Tabulate the memory of a step of one block by precision and number of devices, and the device that it fits on."
     freezer, rows = Freezer(model, config), []
     steps = {"fp32": step_memory(model, config, 1), "bf16, fp16": step_memory(model, config, 1, half=True)}
     for (precision, alone), n in product(steps.items(), devices):
-        memory = sharded(alone, model, n)
+        memory = alone.sharded(n, gathered_parameters(model)) if n > 1 else alone
         fits = next((f"{size} GB" for size in _CAPACITIES if memory.total < _USABLE * size * 1e9), "none of these")
         rows.append(dict(devices=n, precision=precision) | memory.gigabytes | dict(fits_on=fits))
     freezer.restore()
@@ -323,6 +326,12 @@ def micro_batches(config: LaptConfig, processes: int = 1) -> list[int]:  # large
     """
     own = config.batch_size // processes
     return [m for m in range(min(own, _MOST), 0, -1) if own % m == 0] or [1]
+
+
+def gathered_parameters(model: PreTrainedModel) -> int:
+    "Return how many parameters each process gathers at a time with FSDP: a block, and all outside of the blocks."
+    inside = [sum(p.numel() for p in block.parameters()) for block in block_stack(model)[1]]
+    return sum(p.numel() for p in model.parameters()) - sum(inside) + max(inside)
 
 
 def choose_micro_batch(
