@@ -166,7 +166,7 @@ def test_gradients_and_moments_are_those_of_what_is_trainable(cell_9a2dd1d3, cel
     assert (whole.weights, whole.gradients, whole.moments) == (4 * n_all, 4 * (n_all + 500 * 32), 8 * n_all)
     assert whole.total == round(1.15 * sum(asdict(whole).values())) and twice.activations == 2 * whole.activations
     matrices = sum(p.numel() for p in xlmr.roberta.encoder.parameters() if p.dim() == 2)
-    assert abs(step_memory(xlmr, some, 4, half=True).copies - 2 * (matrices + 500 * 32)) < 1000 > whole.copies
+    assert abs(step_memory(xlmr, some, 4, half=True).copies - 2 * (matrices + 500 * 32)) < 3000 and not whole.copies
     freezer = Freezer(xlmr, LaptConfig(mode="emb"))
     part = step_memory(xlmr, some, 4)
     assert part.moments == 8 * sum(p.numel() for p in xlmr.parameters() if p.requires_grad) < whole.moments

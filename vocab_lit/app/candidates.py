@@ -68,12 +68,13 @@ class Seen:
         return "" if self.most > 1 else "there is no time to build the initial models of several candidates"
 
 
-def step_tokens(
-    seconds: float,
-    size: float,  # bytes of text
-    cost: Callable[[int], float],  # seconds of a step of so many tokens
-) -> tuple[int, float]:  # and the seconds of a step
-    "Double the tokens of a step as long as time and text suffice for `STEPS` of them."
+def step_tokens(seconds: float, size: float, cost: Callable[[int], float]) -> tuple[int, float]:
+    """Double the tokens of a step as long as time and text suffice for `STEPS` of them.
+
+    size: bytes of text
+    cost: seconds of a step of so many tokens
+    returns: tokens and seconds of a step
+    """
     tokens, each, largest = SMALLEST, cost(SMALLEST), min(LARGEST, PASSES * size / BYTES / STEPS)
     while 2 * tokens <= largest and (doubled := cost(2 * tokens)) * STEPS < seconds:
         tokens, each = 2 * tokens, doubled

@@ -58,7 +58,7 @@ from vocab_lit.training.lapt import LaptRun
 from vocab_lit.training.lm_data import Kept
 from vocab_lit.training.recommended import PASSES, RATES, REPLAY
 from vocab_lit.training.settings import DamagedCheckpoint, LaptConfig, precision_arguments
-from vocab_lit.training.stages import block_seconds, choose_micro_batch, memory_left, micro_batches, step_memory
+from vocab_lit.training.stages import block_seconds, choose_micro_batch, memory_left, micro_batches
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -480,8 +480,7 @@ def train_leg(race: Adaptation, candidate: Candidate) -> None:
         try:
             run = _run_of(race, candidate, start, pace)
             if not candidate.facts:
-                memory = step_memory(run.model, run.config, micro_batches(run.config)[0])
-                log.info(f"{candidate.name}: {candidate.in_words}; a step takes at most about {memory}")
+                log.info(f"{candidate.name}: {candidate.in_words}")
             with errors_only(), time_bar(race.clock, candidate.name) as pace.bar:
                 run.train(Passages(text_of(race, "new", "train")), ())
             break

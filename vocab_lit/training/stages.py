@@ -236,8 +236,8 @@ class StepMemory:
         return replace(self, **parts, copies=8 * whole)
 
 
-def saved_bytes(model: PreTrainedModel, blocks: int, length: int, half: bool) -> int:
-    "Return the bytes that the encoder's forward pass saves for the backward pass; only shapes are computed."
+def saved_bytes(model: PreTrainedModel, length: int, half: bool) -> int:
+    "Return the bytes that one block saves in the encoder for the backward pass; only shapes are computed."
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.nn.utils.stateless import _reparametrize_module
 
@@ -250,7 +250,7 @@ def saved_bytes(model: PreTrainedModel, blocks: int, length: int, half: bool) ->
     with FakeTensorMode(allow_non_fake_inputs=True), in_mode(model, training=True):
         named = [*model.named_parameters(), *model.named_buffers()]
         empty = {name: torch.empty_like(t, device=device, requires_grad=t.requires_grad) for name, t in named}
-        ids = torch.ones(blocks, length, dtype=torch.long, device=device)
+        ids = torch.ones(1, length, dtype=torch.long, device=device)
         hooks = torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor)
         autocast = torch.autocast(device.type, torch.bfloat16, enabled=half)
         with _reparametrize_module(model, empty, tie_weights=True), hooks, autocast:
@@ -260,15 +260,22 @@ def saved_bytes(model: PreTrainedModel, blocks: int, length: int, half: bool) ->
     return sum(size for storage, size in saved.items() if storage not in weights)
 
 # %% ../../nbs/06_training/04_stages.ipynb #a6653a91
+_TRACED: dict[tuple, int] = {}  # bytes that a block saves, of models that were traced before
+
+
 def _activations(model: PreTrainedModel, length: int, half: bool) -> tuple[int, int]:  # of a block; copies of weights
-    "Return the bytes of activations that depend on the number of blocks, and those that do not."
+    "Return the bytes that a block saves for the backward pass, and those of copies of the weights in 16 bits."
+    matrices = [p for p in model.base_model.parameters() if p.dim() == 2 and p is not input_weight(model)]
+    copies = half * 2 * sum(p.numel() for p in matrices)
+    counts = [sum(p.numel() for p in model.parameters() if p.requires_grad or every) for every in (False, True)]
+    key = type(model), model.config.to_json_string(), *counts, length, half
     try:
-        one, two = (saved_bytes(model, blocks, length, half) for blocks in (1, 2))
-        return two - one, max(0, 2 * one - two)
+        if key not in _TRACED:
+            _TRACED[key] = saved_bytes(model, length, half)
+        return _TRACED[key] - copies, copies
     except Exception as e:  # of many classes: some models look at numbers
         log.debug(f"the activations of a {type(model).__name__} are estimated from its matrices: {e}")
-    matrices = [p for p in model.base_model.parameters() if p.dim() == 2 and p is not input_weight(model)]
-    return _OF_SIDES * length * sum(sum(p.shape) for p in matrices), half * 2 * sum(p.numel() for p in matrices)
+    return _OF_SIDES * length * sum(sum(p.shape) for p in matrices), copies
 
 
 def step_memory(model: PreTrainedModel, config: LaptConfig, micro_batch: int, half: bool = False) -> StepMemory:
@@ -293,14 +300,10 @@ def step_memory(model: PreTrainedModel, config: LaptConfig, micro_batch: int, ha
         copies = round(copies * trainable / n_all)  # those of frozen weights do not stay
     targets = micro_batch * config.length * (config.mask_probability if is_masked(model) else 1)
     at_once = max(2 ** (28 if model.device.type == "cuda" else 25), len(table))  # as in `lm_loss`
-    return StepMemory(
-        weights=sum(p.numel() * p.element_size() for p in weights),
-        copies=copies + half * 2 * table.numel(),
-        gradients=4 * (trainable + table.numel() * table.requires_grad),
-        moments=8 * trainable,
-        activations=micro_batch * block,
-        logits=round((_COPIED_LOGIT if hasattr(model, "new_rows") else _LOGIT) * min(targets * len(table), at_once)),
-    )
+    logits = round((_COPIED_LOGIT if hasattr(model, "new_rows") else _LOGIT) * min(targets * len(table), at_once))
+    gradients = 4 * (trainable + table.numel() * table.requires_grad)
+    stored, copies = sum(p.numel() * p.element_size() for p in weights), copies + half * 2 * table.numel()
+    return StepMemory(stored, copies, gradients, 8 * trainable, micro_batch * block, logits)
 
 # %% ../../nbs/06_training/04_stages.ipynb #da988457
 _CAPACITIES = (16, 24, 40, 80, 141)  # GB of usual devices, such as T4, RTX 4090, A100, H100 and H200
@@ -404,21 +407,20 @@ def estimate_run(
     config: LaptConfig,
     replay: float = 0,
     eval_share: float = 0,
-    half: bool = False,
 ) -> dict[str, str]:
     """Estimate what a run takes on this machine, in one process; the model stays unchanged.
 
     model: whose trainable parameters require a gradient
     replay: share of the blocks that is taken from another text
     eval_share: of the computation, which evaluations take at most; 0: any
-    half: whether the compute dtype has 16 bits
     returns: steps, passes over the text, evaluations, time and memory, as text
     """
     blocks, n_held_out = count_blocks(tokenizer, text, config.length), count_blocks(tokenizer, held_out, config.length)
     config = config.within_epochs(blocks / (1 - replay))
     device, freezer = find_device(), Freezer(model, config)
     freezer.begin(freezer.stages[-1])
-    micro, memory = choose_micro_batch(on_device(model), config, memory_left(model), micro_batches(config), half)
+    half, free = device.precision != "fp32", memory_left(on_device(model))
+    micro, memory = choose_micro_batch(model, config, free, micro_batches(config), half)
     if device.kind == "cpu":
         micro = 1  # more take as many times as long
     seconds = block_seconds(model, micro, config.length) / micro  # of a block

@@ -221,14 +221,11 @@ class PreparedRun:
 
     def estimate(self) -> dict[str, str]:  # empty in mode distil, whose passes are others
         "Return the steps, time and memory of the run, as text."
-        from vocab_lit.training.trainer import training_arguments
-
         training = self.training
         if training.teacher:
             return {}
         text, held_out = self.open_text()
-        process = training_arguments(training.config, 0, self.out, **training.arguments)
-        options = training.config, training.kept.replay, training.eval_share, process.bf16 or process.fp16
+        options = training.config, training.kept.replay, training.eval_share
         recomputed = activations_recomputed(training.model) if training.gradient_checkpointing else nullcontext()
         with self.learning(), recomputed:
             return estimate_run(training.model, training.tokenizer, text, held_out, *options)
