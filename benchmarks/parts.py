@@ -13,7 +13,7 @@ from vocab_lit.text.corpus import write_json
 
 MODULES = (
     *("focus", "focus_process", "wechsel", "lapt", "memory", "text", "adapters", "nmf"),
-    *("trim", "expansion", "transplant", "load", "feed", "gguf_trim", "real", "gpu"),
+    *("trim", "expansion", "transplant", "load", "feed", "gguf_trim", "real", "gpu", "step_memory"),
 )
 AT_REST = 0.5  # load average up to which a machine is at rest
 PARTS: dict[str, Part] = {part.name: part for part in (import_module(f"benchmarks.{name}").PART for name in MODULES)}

@@ -261,6 +261,28 @@ def adapt_cells() -> str:
     return markdown_table(heads, [_adapted(runs) for _, runs in groups])
 
 
+@_fact()
+def memory_of_steps() -> str:
+    "The GB that a step takes per device, by the size of a Llama, the precision and the number of devices."
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    from vocab_lit.models.lazy_weights import empty_model
+    from vocab_lit.training.settings import LaptConfig
+    from vocab_lit.training.stages import memory_table
+
+    tied = dict(num_key_value_heads=8, vocab_size=128_256, tie_word_embeddings=True, intermediate_size=8192)
+    one = LlamaConfig(hidden_size=2048, num_hidden_layers=16, num_attention_heads=32, **tied)
+    three = LlamaConfig(hidden_size=3072, num_hidden_layers=28, num_attention_heads=24, **tied)
+    rows, devices = [], (1, 2, 4, 8)
+    for name, config in {"1.2 billion": one, "3.2 billion": three, "6.7 billion": LlamaConfig()}.items():
+        table = memory_table(empty_model(LlamaForCausalLM, config), LaptConfig(), devices)
+        for precision in ("fp32", "bf16, fp16"):
+            totals = [row["total"] for row in table if row["precision"] == precision]
+            rows.append([name, precision, *(f"{float(total):.0f}" for total in totals)])
+    heads = [f"{n} device{'s' * (n > 1)}" for n in devices]
+    return markdown_table(["parameters", "precision", *heads], rows)
+
+
 @_fact(WORDS_RECORD.file)
 def retained_words() -> str:
     "What frequent words of a retained language cost and save when a vocabulary is trimmed."

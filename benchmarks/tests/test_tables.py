@@ -44,7 +44,7 @@ def test_ratios_are_of_the_same_round_and_exponents_those_of_the_curves():
 def test_every_size_of_the_claims_is_measured_and_this_package_runs_first():
     for part in PARTS.values():
         assert set(part.sizes.main) <= set(part.sizes.curve)
-        assert len(part.sizes.curve) in (1, 4) or part.gpu or part.takes_texts  # these are of files that are named
+        assert len(part.sizes.curve) in (1, 4) or part.named or part.takes_texts  # of files or models that are named
         assert part.sides[0] == "vocab_lit" and set(part.peers) <= set(part.sides)
 
 

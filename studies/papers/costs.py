@@ -15,6 +15,7 @@ from studies.data.hub_sources import MODELS
 from studies.papers.setups import get_setup
 from studies.papers.store import Cell, with_needs
 from vocab_lit.models.device import find_device
+from vocab_lit.models.lazy_weights import empty_model
 from vocab_lit.models.source import is_masked, load_model
 from vocab_lit.tasks.settings import TASKS
 from vocab_lit.text.corpus import data_path
@@ -224,22 +225,20 @@ def measured_rate(
     return dict(device=record["environment"]["device"], flops_per_second=float(np.median(rates)))
 
 
-def _without_weights(shape: Shape, layers: int) -> PreTrainedModel:
-    "A model of a shape, with so many layers."
-    from torch._subclasses.fake_tensor import FakeTensorMode
+def _without_weights(shape: Shape) -> PreTrainedModel:
+    "A model of a shape, on the meta device."
     from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
 
     heads = shape.width // 64 if shape.width % 64 == 0 else 1
     sizes = dict(vocab_size=shape.vocab, bos_token_id=0, eos_token_id=0)
     if shape.masked:
-        sizes |= dict(hidden_size=shape.width, intermediate_size=shape.inner, num_hidden_layers=layers)
+        sizes |= dict(hidden_size=shape.width, intermediate_size=shape.inner, num_hidden_layers=shape.layers)
         sizes |= dict(num_attention_heads=heads, attention_probs_dropout_prob=0, max_position_embeddings=4098)
         config, kind = XLMRobertaConfig(**sizes), XLMRobertaForMaskedLM
     else:
-        sizes |= dict(n_embd=shape.width, n_inner=shape.inner, n_layer=layers, n_head=heads, attn_pdrop=0)
+        sizes |= dict(n_embd=shape.width, n_inner=shape.inner, n_layer=shape.layers, n_head=heads, attn_pdrop=0)
         config, kind = GPT2Config(**sizes, n_positions=4096), GPT2LMHeadModel
-    with FakeTensorMode():
-        return kind(config).train()
+    return empty_model(kind, config)
 
 
 @cache
@@ -252,9 +251,7 @@ def memory_needed(
     from vocab_lit.training.stages import micro_batches, step_memory
 
     micro = micro_batch or micro_batches(config)[0]
-    models = [_without_weights(shape, layers) for layers in (1, 2)]
-    one, two = (step_memory(model, config, micro, half=True).total for model in models)
-    return (one + (shape.layers - 1) * (two - one)) / 1e9
+    return step_memory(_without_weights(shape), config, micro, half=True).total / 1e9
 
 
 def disk_needed(

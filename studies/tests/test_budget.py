@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
 from transformers import GPT2Config, GPT2LMHeadModel, XLMRobertaConfig, XLMRobertaForMaskedLM
 
 import vocab_lit
@@ -25,6 +26,7 @@ from studies.papers.costs import (
     shape_of,
 )
 from studies.papers.transfer import PROJECTED, UNKS
+from testkit.live_bytes import bytes_of_steps
 from testkit.phrasebook import lines
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.source import load_model
@@ -334,6 +336,15 @@ def test_times_are_those_of_the_machine_at_hand_where_it_is_in_the_table():
             assert said in on_this_machine("focus", "sw") and "scale paper" in on_this_machine("focus", "sw")
 
 
+def _bytes_of_a_step(shape, blocks: int, length: int) -> int:
+    "What the tensors of real steps of an XLM-R of a shape hold in bf16, with 15% of the tokens as targets."
+    sizes = dict(hidden_size=shape.width, intermediate_size=shape.inner, num_hidden_layers=shape.layers)
+    sizes |= dict(num_attention_heads=2, attention_probs_dropout_prob=0, max_position_embeddings=length + 2)
+    ids = torch.full((blocks, length), 5)
+    labels = torch.where(torch.arange(length) < 0.15 * length, ids, -100)
+    return bytes_of_steps(XLMRobertaForMaskedLM(XLMRobertaConfig(vocab_size=shape.vocab, **sizes)), ids, labels, True)
+
+
 def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         import socket
@@ -432,7 +443,7 @@ def test_a_plan_says_where_each_name_is_writes_nothing_and_asks_no_network():
     both = {preset: memory_needed(_SHAPES[MODELS[m]], PRESETS[preset]) for preset, m in wechsel_models.items()}
     assert plan("wechsel", "sw", "paper").memory == max(both.values()) > 15
     mini = plan("wechsel", "my", "custom", roberta=small[1], text="t")
-    assert mini.memory < 2
+    assert 0.8 < mini.memory * 1e9 / 1.15 / _bytes_of_a_step(mini.models[0][1], blocks=32, length=512) < 1.25
     assert f"Memory of {Path(small[1]).name}: about {mini.memory:.2g} GB, or " in str(mini)
     named = plan("wechsel", "sw", "paper", medium="fr de").reads.query("what == 'model'")["name"].tolist()
     assert named == [MODELS[m] for m in ("GPT-2", "RoBERTa", "XLM-R", "CamemBERT", "GBERT_Base")]

@@ -229,6 +229,23 @@ def test_each_embedding_is_told_of_in_the_source_s_tokens(cell_3c9acadc):
     assert line == f"vocab-lit adapt model {given} --out out"
 
 
+@pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "with time for it every candidate trains to the end" (e5282b9a)')
+def test_with_time_for_it_every_candidate_trains_to_the_end(cell_3c9acadc):
+    asked = cell_3c9acadc.asked
+    place = cell_3c9acadc.place
+    report = cell_3c9acadc.report
+    wanted = cell_3c9acadc.wanted
+    with fake_time() as now:
+        ample = adapt_files(replace(asked, options=replace(wanted, minutes=2)), place / "ample", now=now)
+    legs = [c["trained"]["legs"] for c in read_json(place / "ample/race/race.json")["candidates"]]
+    assert [(len(some), some[0]["round"], some[0]["cooled"], some[0]["times"]) for some in legs] == 2 * [(1, 1, 0.5, 4)]
+    for (leg,), curve in zip(legs, ample["curves"].values()):  # four passes, in the second half with a falling rate
+        assert len(curve) == 4 and curve[-1]["step"] == leg["last"] > 2 * leg["cools"] - 2 > 60
+    assert ample["winner"] == min(ample["curves"], key=lambda name: ample["curves"][name][-1]["bits"])
+    assert any("time to train every candidate to the end, 4 passes" in line for line in ample["decided"])
+    assert not any("time to train every" in line for line in report["decided"]) and ample["minutes"]["spent"] < 1
+
+
 @pytest.mark.cell('nbs/09_app/06_adapt.ipynb', 'cell "what has ended is not done again, and goes on when asked" (c4b3411d)')
 def test_what_has_ended_is_not_done_again_and_goes_on_when_asked(cell_3c9acadc):
     asked = cell_3c9acadc.asked

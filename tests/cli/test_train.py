@@ -204,6 +204,14 @@ def test_a_dry_run_says_steps_time_and_memory_and_writes_nothing(cell_a42a8f16):
         for part in ("steps", "passes over the text", "minutes on this machine", "GB (weights"):
             assert part in told, told
         assert re.search(r"passes over the text +[23]\.?\d*, of", told) and not (place / "never").exists(), told
+    bare = Path(tempfile.mkdtemp())
+    shutil.copy(place / "model/config.json", bare)
+    for arguments in ((), ("--gradient-checkpointing", "--lora", "r=2"), ("--mode", "emb")):
+        memory = run("lapt", place / "model", *common[1:], *arguments).split("what would")[0]
+        alone = run("lapt", bare, *common[1:], *arguments)
+        assert (
+            alone.startswith(memory) and "bf16, fp16" in memory and f"{bare} has no weights" in "".join(alone.split("\n"))
+        )
 
 
 @pytest.mark.cell('nbs/10_cli/03_train.ipynb', 'cell "perplexity is told, with nothing trained" (a06c81e0)')

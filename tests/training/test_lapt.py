@@ -5,6 +5,7 @@ from packaging.version import Version
 from pathlib import Path
 from testkit.examples import remarks
 from testkit.phrasebook import lines
+from torch._subclasses.fake_tensor import FakeTensor
 from transformers import GPT2Config, GPT2LMHeadModel, RobertaConfig, RobertaForMaskedLM, Trainer, TrainerCallback, TrainingArguments, XLMRobertaConfig, XLMRobertaForMaskedLM
 from types import SimpleNamespace
 from unittest import mock
@@ -364,7 +365,7 @@ def test_recomputed_activations_change_nothing_bf16_little(cell_ed44b6ca):
     ):
         model = fresh(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
         model.roberta.encoder.layer[0].attention.register_forward_pre_hook(
-            lambda *_, name=name: forward_passes.update([name])
+            lambda _, args, name=name: forward_passes.update([name] * (not isinstance(args[0], FakeTensor)))
         )
         given = dict(gradient_checkpointing=asked.gradient_checkpointing, **asked.arguments)
         losses[name] = lapt(model, tokenizer, swahili, held_out[:20], replace(quick, steps=4), **given).loss
@@ -563,7 +564,7 @@ def test_the_share_that_is_replayed_reaches_the_training_batches(cell_ed44b6ca):
 
 
     def keep_batch(module, args):
-        if module.training:
+        if module.training and not isinstance(args[0], FakeTensor):  # of which memory is estimated
             batches.append(args[0])
 
 
@@ -901,7 +902,9 @@ def test_the_micro_batch_is_that_of_the_free_memory_and_is_kept(cell_ed44b6ca):
             run(memory.total - memory.weights + 1, callbacks=[Interrupt()])
         assert given[-1] == 8
         assert run(10**12, resume=True) == 8
-    assert said[1].startswith("micro-batches of 8 blocks; memory of a step: about 0.0 GB (weights 0.0, gradients 0.0,")
+    assert said[1].startswith(
+        "micro-batches of 8 blocks; memory of a step: about 0.0 GB (weights 0.0, copies 0.0, gradients 0.0,"
+    )
     assert len([m for m in said if m.startswith("micro-batches")]) == 1
 
 

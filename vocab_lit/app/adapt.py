@@ -23,7 +23,6 @@ from vocab_lit.app.adapt_result import command_for_all_gpus, gguf_beside, retain
 from vocab_lit.app.candidates import CUT, Seen, candidates_for
 from vocab_lit.app.trial import (
     JUDGED,
-    SMALLEST,
     STARTS,
     Adapt,
     Adaptation,
@@ -39,11 +38,11 @@ from vocab_lit.app.trial import (
 from vocab_lit.models.device import find_device, gpu_count, on_device
 from vocab_lit.models.export import check_like
 from vocab_lit.models.model_class import learns_from_text
-from vocab_lit.models.source import FolderSource, check_new_gguf
+from vocab_lit.models.source import FolderSource, Source, check_new_gguf
 from vocab_lit.runs.clock import Clock
 from vocab_lit.runs.measure import bits_of
 from vocab_lit.runs.pace import Leg
-from vocab_lit.runs.race import Candidate, run_race
+from vocab_lit.runs.race import ON_THE_WAY, Candidate, run_race
 from vocab_lit.runs.retention import used_limit
 from vocab_lit.text.corpus import Lines, limit_bytes
 from vocab_lit.text.documents import check_outside
@@ -51,9 +50,9 @@ from vocab_lit.text.errors import UserError
 from vocab_lit.text.files import alone, check_output, read_json
 from vocab_lit.text.settings import SettingError
 from vocab_lit.training.lapt import differences
-from vocab_lit.training.recommended import BYTES_PER_NEW_TOKEN, DECAY, NEW_TOKENS, PASSES, RATES, RETENTION
+from vocab_lit.training.recommended import BYTES_PER_NEW_TOKEN, DECAY, NEW_TOKENS, PASSES, RATES, REPLAY, RETENTION
 from vocab_lit.training.settings import LaptConfig
-from vocab_lit.training.stages import step_memory
+from vocab_lit.training.stages import memory_table, step_memory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -61,7 +60,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'choose_candidates', 'train_winner', 'open_race', 'adapt_files', 'planned']
+__all__ = ['log', 'choose_candidates', 'train_winner', 'open_race', 'adapt_files', 'planned', 'planned_memory']
 
 # %% ../../nbs/09_app/06_adapt.ipynb #a88a9d2c
 def choose_candidates(race: Adaptation) -> None:
@@ -92,13 +91,15 @@ def choose_candidates(race: Adaptation) -> None:
     each = state.step_seconds
     if _has_no_time(race, requested or [base], each):
         return
-    steps = race.clock.remaining / each
+    steps, tokens = race.clock.remaining / each, state.batch * state.length
+    text_steps = PASSES * sizes["new"]["train"] / BYTES / tokens / (1 - REPLAY * bool(options.kept_texts))
     seen = Seen(
         bytes=sizes["new"]["train"],
         reads=state.reads,
         keeps=bool(options.keep),
         steps=steps,
-        tokens=steps * state.batch * state.length,
+        tokens=steps * tokens,
+        text_steps=text_steps,
         most=min(4, 1 + int(STARTS * race.clock.budget / max(seconds, 0.1) / 2)),
         is_cut=source.chars_per_part < CUT,
         is_gguf=race.source.is_gguf,
@@ -113,7 +114,10 @@ def choose_candidates(race: Adaptation) -> None:
     candidates = _with_initial_models(race, requested or candidates_for(seen))
     if _has_no_time(race, candidates, each):
         return
-    state.candidates = candidates
+    state.candidates, state.race_budget = candidates, min(race.clock.budget, text_steps * each)
+    state.to_end = seen.trains_all and len(candidates) > 1
+    if state.to_end:
+        race.decide(f"there is time to train every candidate to the end, {PASSES} passes over the text")
     for c in candidates:
         race.decide(f"candidate {c.name}: {c.in_words}{f'; {c.why}' if c.why else ''}")
     if seen.no_race and not requested:
@@ -170,7 +174,6 @@ def _with_initial_models(race: Adaptation, candidates: list[Candidate]) -> list[
     return built
 
 # %% ../../nbs/09_app/06_adapt.ipynb #23396bd1
-_ON_THE_WAY = 4  # measurements
 _WRITTEN = 16e6  # parameters of the source for which a slow core writes a GGUF file for a second
 
 
@@ -182,12 +185,12 @@ def train_winner(race: Adaptation, winner: Candidate) -> None:
     if not state.won:
         state.won, state.legs = winner.name, len(trained.legs)
         race.write()
-    if len(trained.legs) == state.legs:
+    if len(trained.legs) == state.legs and not state.to_end:
         remaining = race.clock.remaining
         if race.is_stopped:
             return
-        measuring = 1.5 * JUDGED * race.clock.budget * (_ON_THE_WAY - 1)
-        trained.add_leg(Leg(max(1.0, remaining - measuring), times=_ON_THE_WAY, cooled=DECAY))
+        measuring = 1.5 * JUDGED * race.clock.budget * (ON_THE_WAY - 1)
+        trained.add_leg(Leg(max(1.0, remaining - measuring), times=ON_THE_WAY, cooled=DECAY))
         minutes = f"{remaining / 60:.1f} more minutes, the second half with a falling learning rate"
         race.decide(f"{winner.name} is trained for {minutes}")
     train_leg(race, winner)
@@ -244,6 +247,7 @@ def _renew_budget(race: Adaptation, more: bool) -> None:
     if state.untrained:
         state.candidates, state.won, state.legs, state.round = [], "", 0, 0
         state.race_budget, state.untrained = 0.0, ""
+    state.to_end = False
     if state.won:
         trained = next(c for c in race.candidates if c.name == state.won).trained
         if trained.legs and not trained.has_ended:
@@ -385,9 +389,15 @@ def planned(asked: Adapt, out: Path, more: bool = False) -> list[dict[str, str]]
     seen = Seen(size, False, bool(race.options.keep), math.inf, math.inf, is_gguf=race.source.is_gguf)
     racing = [Candidate(*parts) for parts in race.options.requested] or candidates_for(seen)
     rows = [dict(stage=c.name, what=c.in_words, makes=str(race.path(c.name)), state="to do") for c in racing]
-    model = race.source.open_weights()
+    model = race.source.without_weights()
     if not learns_from_text(model):
         return [dict(rows[0], what=f"{rows[0]['what']}; {type(model).__name__} has no head that learns from text")]
     memory = step_memory(model, LaptConfig(length=64), SMALLEST // 64)
     what = f"{race.clock.budget / 60:.3g} minutes; a step takes at most about {memory}"
     return [*rows, dict(stage="training", what=what, makes=str(out), state="to do")]
+
+
+def planned_memory(asked: Adapt) -> list[dict]:
+    "The memory of a step on one device by precision, as `memory_table` has it; none where nothing is trained."
+    model = Source.open(asked.source).without_weights()
+    return memory_table(model, LaptConfig(length=64), (1,)) if learns_from_text(model) else []

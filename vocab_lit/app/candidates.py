@@ -5,13 +5,16 @@
 # %% ../../nbs/09_app/05_candidates.ipynb #8d56f3fb
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from vocab_lit.runs.race import FIRST, Candidate
-from vocab_lit.training.recommended import BYTES_PER_NEW_TOKEN, BYTES_PER_TOKEN, NEW_TOKENS, VOCABULARY
+from vocab_lit.training.recommended import BYTES_PER_NEW_TOKEN, BYTES_PER_TOKEN, NEW_TOKENS, PASSES, VOCABULARY
 
 # %% auto #0
-__all__ = ['FEW_BYTES', 'TOLD_APART', 'OVERTAKEN', 'CUT', 'in_round_numbers', 'new_tokens', 'Seen', 'candidates_for']
+__all__ = ['FEW_BYTES', 'TOLD_APART', 'STEPS', 'SMALLEST', 'LARGEST', 'BYTES', 'MOST', 'OVERTAKEN', 'CUT', 'in_round_numbers',
+           'new_tokens', 'Seen', 'step_tokens', 'candidates_for']
 
 # %% ../../nbs/09_app/05_candidates.ipynb #f169204a
 def in_round_numbers(n: float, most: int) -> int:
@@ -27,6 +30,10 @@ def new_tokens(size: float) -> int:
 
 FEW_BYTES = 50_000  # of text, below which there is nothing to compare
 TOLD_APART = 25  # steps of the first round
+STEPS = round(TOLD_APART / FIRST)  # that the size of a step leaves time and text for
+SMALLEST, LARGEST = 512, 32_768  # tokens in a step; smaller ones spoil more of what is to be kept
+BYTES = 3  # of text for each token, about
+MOST = 4  # candidates
 OVERTAKEN = 100_000  # tokens of training, from which on trimming may be ahead
 CUT = 2  # characters of a part of a text; with fewer, as in Telugu in SmolLM2, new tokens stay short
 
@@ -40,19 +47,38 @@ class Seen:
     keeps: bool  # whether something is to be kept
     steps: float  # that the time has, of one candidate
     tokens: float  # in them
-    most: int = 4  # candidates whose start there is time to make
+    text_steps: float = math.inf  # that `PASSES` passes over the text have
+    most: int = MOST  # candidates whose start there is time to make
     is_cut: bool = False  # whether the tokenizer cuts words into parts too short for new tokens
     is_gguf: bool = False
     can_trim: bool = True
+
+    @property
+    def trains_all(self) -> bool:
+        "Whether every candidate can be trained to the end of `PASSES` passes, and a tenth of the time is left."
+        return 1.1 * MOST * self.text_steps <= self.steps
 
     @property
     def no_race(self) -> str:
         "Why text or time do not suffice to compare candidates; empty where they do."
         if self.bytes < FEW_BYTES:
             return f"{self.bytes:,} bytes of text are too few to compare candidates"
-        if FIRST * self.steps < TOLD_APART:
+        if FIRST * self.steps < TOLD_APART and not self.trains_all:
             return f"{self.steps:,.0f} steps are too few to compare candidates"
         return "" if self.most > 1 else "there is no time to build the initial models of several candidates"
+
+
+def step_tokens(seconds: float, size: float, cost: Callable[[int], float]) -> tuple[int, float]:
+    """Double the tokens of a step as long as time and text suffice for `STEPS` of them.
+
+    size: bytes of text
+    cost: seconds of a step of so many tokens
+    returns: tokens and seconds of a step
+    """
+    tokens, each, largest = SMALLEST, cost(SMALLEST), min(LARGEST, PASSES * size / BYTES / STEPS)
+    while 2 * tokens <= largest and (doubled := cost(2 * tokens)) * STEPS < seconds:
+        tokens, each = 2 * tokens, doubled
+    return tokens, each
 
 
 def candidates_for(seen: Seen) -> list[Candidate]:
@@ -68,7 +94,7 @@ def candidates_for(seen: Seen) -> list[Candidate]:
     racing = [trim, *grown]
     if grown and seen.tokens < OVERTAKEN and not (seen.reads or seen.is_cut):
         racing = [grown[0], trim, *grown[1:]]
-    if not (seen.keeps or seen.is_gguf or seen.reads) and rows >= 2000:
-        why = "no other language is retained, and the source was not pretrained on this one"
+    if not (seen.keeps or seen.is_gguf) and (seen.trains_all or not seen.reads) and rows >= 2000:
+        why = "no other language is retained"
         racing.append(Candidate("replace", rows, why))
     return racing[:1] if seen.no_race else racing[: seen.most]

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from accelerate.utils.memory import should_reduce_batch_size
 from pydantic import TypeAdapter
 
+from vocab_lit.app.candidates import step_tokens
 from vocab_lit.app.settings import AdaptOptions
 from vocab_lit.methods.settings import TransplantSettings
 from vocab_lit.models.device import find_device, on_device
@@ -65,10 +66,10 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'LAYOUT', 'READING', 'STARTS', 'COMPARED', 'JUDGED', 'STEPS', 'SMALLEST', 'LARGEST', 'Adapt', 'SourceMeasures',
-           'AdaptState', 'Adaptation', 'bytes_in_time', 'make_texts', 'kept_names', 'text_of', 'words_in_time',
-           'passages_of', 'lines_of', 'end_probabilities', 'measure_source', 'without_numbers', 'start_of', 'config_of',
-           'choose_batch', 'most_steps', 'train_leg']
+__all__ = ['log', 'LAYOUT', 'READING', 'STARTS', 'COMPARED', 'JUDGED', 'Adapt', 'SourceMeasures', 'AdaptState', 'Adaptation',
+           'bytes_in_time', 'make_texts', 'kept_names', 'text_of', 'words_in_time', 'passages_of', 'lines_of',
+           'end_probabilities', 'measure_source', 'without_numbers', 'start_of', 'config_of', 'choose_batch',
+           'most_steps', 'train_leg']
 
 # %% ../../nbs/09_app/10_trial.ipynb #ae79517c
 @dataclass(frozen=True)
@@ -403,10 +404,6 @@ def start_of(race: Adaptation, candidate: Candidate) -> Source:
     return Source.open(folder)
 
 # %% ../../nbs/09_app/10_trial.ipynb #b48bb50a
-STEPS = 400  # that the size of a step aims at
-SMALLEST, LARGEST = 512, 32_768  # tokens in a step; smaller ones spoil more of what is to be kept
-
-
 def config_of(race: Adaptation, model: PreTrainedModel) -> LaptConfig:
     "The hyper-parameters, the same for all candidates."
     state = race.state
@@ -431,8 +428,7 @@ def choose_batch(race: Adaptation, model: PreTrainedModel) -> None:
     while tokens < largest and race.clock.budget / (each * 2 * tokens) > STEPS:
         tokens *= 2
     length = min(64 if tokens < 2048 else 256, max_length(model))
-    state = race.state
-    state.batch, state.length, state.step_seconds = tokens // length, length, round(each * tokens, 4)
+    state.batch, state.length, state.step_seconds = tokens // length, length, round(each, 4)
     race.write()
 
 
@@ -447,8 +443,7 @@ def _run_of(race: Adaptation, candidate: Candidate, start: FolderSource, pace: P
 
     measures = {"bits": partial(measure, "new")} | {n: partial(measure, n) for n in race.retained}
     arguments: dict[str, Any] = dict(load_best_model_at_end=False, metric_for_best_model=None, eval_on_start=False)
-    if race.options.precision != "auto":
-        arguments |= {half: race.options.precision == half for half in ("bf16", "fp16")}
+    arguments |= precision_arguments(race.options.precision)
     return LaptRun(
         model=model,
         tokenizer=tokenizer,
@@ -481,8 +476,7 @@ def train_leg(race: Adaptation, candidate: Candidate) -> None:
         try:
             run = _run_of(race, candidate, start, pace)
             if not candidate.facts:
-                memory = step_memory(run.model, run.config, micro_batches(run.config)[0])
-                log.info(f"{candidate.name}: {candidate.in_words}; a step takes at most about {memory}")
+                log.info(f"{candidate.name}: {candidate.in_words}")
             with errors_only(), time_bar(race.clock, candidate.name) as pace.bar:
                 run.train(Passages(text_of(race, "new", "train")), ())
             break

@@ -59,6 +59,24 @@ RunOut = Annotated[
 ]
 
 
+_MEMORY = "GB of memory on each device for a step, one block at a time (several devices: FSDP, not measured)"
+
+
+def _without_time(model: str, settings: LaptSettings, gradient_checkpointing: bool) -> str:
+    "Print what memory training takes; the reason why no step can be tried here, empty where it can."
+    from vocab_lit.models.device import free_memory
+    from vocab_lit.models.source import FolderSource, Source
+    from vocab_lit.training.training_run import memory_rows
+
+    rows = memory_rows(Source.open(model), settings, gradient_checkpointing)
+    show(rows, _MEMORY)
+    free = free_memory()
+    if rows and free and float(rows[0]["total"]) > free / 1e9:
+        return f"{rows[0]['total']} GB are more than the {free / 1e9:.1f} that are free here"
+    has_weights = is_gguf(model) or any(FolderSource.open(model).files.glob("*model*.[sb]*"))
+    return "" if has_weights else f"{model} has no weights"
+
+
 def _train(
     model: str,
     text: list[str],
@@ -73,6 +91,8 @@ def _train(
     check_run(tuple(text), settings, run, keep, adapter)
     if not run.resume and not (out / "run").is_dir() and FIRST:
         check_output(out)
+    if common.dry_run and not adapter and (why := _without_time(model, settings, run.gradient_checkpointing)):
+        return {"time": f"not estimated: {why}"}
     folder = as_folder(model)
     check_model_path(folder)
     from vocab_lit.training.training_run import held_out_bits, lapt_files, prepare_run
@@ -302,6 +322,7 @@ def adapt(
     if common.dry_run:
         rows = adapting.planned(request, out, resume) + upload_rows(upload_name)
         print_json(rows) if common.as_json else show(rows, f"{model} to {out}")
+        show([] if common.as_json else adapting.planned_memory(request), _MEMORY)
         return
     report = adapting.adapt_files(request, out, resume)
     if common.as_json:

@@ -9,14 +9,26 @@ import hashlib
 import logging
 import os
 import shutil
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import numpy as np
 
-from vocab_lit.gguf.container import Field, GgufFile, check_finite, part_paths, same_tensor, type_name, write_gguf
+from vocab_lit.gguf.container import (
+    Field,
+    GgufFile,
+    NewTensor,
+    check_finite,
+    part_paths,
+    same_tensor,
+    type_name,
+    write_gguf,
+)
 from vocab_lit.gguf.tokens import check_whole, token_tables, tokens_of
+from vocab_lit.models.lazy_weights import empty_weights
 from vocab_lit.models.model_class import configs_of, load_with_report
 from vocab_lit.models.note import Note, gguf_note
 from vocab_lit.text.corpus import write_json
@@ -39,8 +51,8 @@ except ImportError:  # on Windows, which removes no file that is open
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'CACHE', 'NOTE', 'LARGEST', 'NEWEST', 'GgufTable', 'gguf_tables', 'load_gguf', 'cache_folder', 'CachedFolder',
-           'cached', 'remove_cached', 'plan_beside', 'gguf_folder']
+__all__ = ['log', 'T', 'CACHE', 'NOTE', 'LARGEST', 'NEWEST', 'GgufTable', 'gguf_tables', 'empty_gguf', 'load_gguf',
+           'cache_folder', 'CachedFolder', 'cached', 'remove_cached', 'plan_beside', 'gguf_folder']
 
 # %% ../../nbs/05_models/06_gguf_weights.ipynb #4ad7c3e6
 class GgufTable:
@@ -87,6 +99,38 @@ def gguf_tables(file: GgufFile) -> dict[str, GgufTable]:  # by role, others by n
 # %% ../../nbs/05_models/06_gguf_weights.ipynb #fef30419
 _LISTS = ("tokens", "scores", "token_type", "merges", "precompiled_charsmap")
 _UINT32 = 4  # GGUF's type
+T = TypeVar("T")
+
+
+def _read_by_transformers(file: GgufFile, tensors: Iterable[NewTensor], read: Callable[..., T]) -> T:
+    "What transformers reads of a file with some tensors; `UserError` where it does not know the architecture."
+    lists = {f"tokenizer.ggml.{name}" for name in _LISTS}
+    fields = {name: field for name, field in file.fields.items() if name not in lists}
+    fields[f"{file.architecture}.vocab_size"] = Field(_UINT32, None, len(tokens_of(file)))
+    with scratch_folder() as folder:
+        write_gguf(folder / "model.gguf", fields, list(tensors))
+        try:
+            return read(folder, gguf_file="model.gguf")
+        except (ImportError, OSError, MemoryError):
+            raise
+        except Exception as e:  # of many classes, where an entry of the metadata is no number, for example
+            hint = "give the folder that the file was made from"
+            problem = f"transformers cannot load the architecture {file.architecture!r} of a GGUF file"
+            raise UserError(f"{file.path}: {problem} ({first_line(e)}); {hint}") from None
+
+
+def empty_gguf(file: GgufFile) -> PreTrainedModel:
+    "The model that the metadata of a file describes, on the meta device."
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    tensors = [same_tensor(file, name) for name, tensor in file.tensors.items() if len(tensor.shape) == 1]
+    if "output.weight" in file.tensors:  # by which transformers tells that embeddings are not tied
+        tensors.append(NewTensor("output.weight", (1,), 0, lambda: iter([bytes(4)])))
+    config = _read_by_transformers(file, tensors, AutoConfig.from_pretrained)
+    with empty_weights():
+        model = AutoModelForCausalLM.from_config(config)
+    model.tie_weights()
+    return model
 
 
 def load_gguf(file: GgufFile) -> PreTrainedModel:
@@ -95,20 +139,8 @@ def load_gguf(file: GgufFile) -> PreTrainedModel:
     from transformers import AutoModelForCausalLM
 
     check_finite(file)
-    lists = {f"tokenizer.ggml.{name}" for name in _LISTS}
-    fields = {name: field for name, field in file.fields.items() if name not in lists}
-    fields[f"{file.architecture}.vocab_size"] = Field(_UINT32, None, len(tokens_of(file)))
-    with scratch_folder() as folder:
-        write_gguf(folder / "model.gguf", fields, [same_tensor(file, name) for name in file.tensors])
-        try:
-            options = dict(gguf_file="model.gguf", dtype=torch.float32)
-            model, loaded = load_with_report(AutoModelForCausalLM, folder, **options)
-        except (ImportError, OSError, MemoryError):
-            raise
-        except Exception as e:  # of many classes, where an entry of the metadata is no number, for example
-            hint = "give the folder that the file was made from"
-            problem = f"transformers cannot load the architecture {file.architecture!r} of a GGUF file"
-            raise UserError(f"{file.path}: {problem} ({first_line(e)}); {hint}") from None
+    load = partial(load_with_report, AutoModelForCausalLM, dtype=torch.float32)
+    model, loaded = _read_by_transformers(file, (same_tensor(file, name) for name in file.tensors), load)
     if missing := sorted(loaded["missing_keys"]):
         what = f"{len(missing):,} tensors of the architecture {file.architecture!r} are missing, the first {missing[0]}"
         raise UserError(f"{file.path}: {what}; get it again, or convert the model anew")

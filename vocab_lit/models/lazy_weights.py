@@ -39,7 +39,7 @@ log = logging.getLogger("vocab_lit")
 # %% auto #0
 __all__ = ['log', 'Index', 'VOCABULARY_FIELDS', 'Shapes', 'Replaced', 'NewValues', 'HEADS', 'StoredTensor', 'read_header',
            'stored_tensors', 'vocabulary_fields', 'vocabulary_part', 'set_vocabulary_size', 'empty_weights',
-           'tensor_shapes', 'token_dimensions', 'RowsInParts', 'FileTensor', 'ModelFiles', 'files_of',
+           'empty_model', 'tensor_shapes', 'token_dimensions', 'RowsInParts', 'FileTensor', 'ModelFiles', 'files_of',
            'replace_tensors', 'input_weight', 'rows_of', 'meta_model', 'absent_pooler', 'read_some', 'save_model',
            'save_meta_model', 'check_modules', 'copy_beside', 'report_left_out', 'copy_notes']
 
@@ -166,6 +166,14 @@ def empty_weights() -> Iterator[None]:
 
     with no_init_weights(), torch.device("meta"):
         yield
+
+
+def empty_model(model_class: type[PreTrainedModel], config: PreTrainedConfig) -> PreTrainedModel:
+    "Build a model on the meta device, in float32, as its configuration describes it."
+    with empty_weights():
+        model = model_class(copy.deepcopy(config))
+    model.tie_weights()
+    return model
 
 # %% ../../nbs/05_models/02_lazy_weights.ipynb #ts000001
 Shapes = dict[str, tuple[int, ...]]  # of tensors, by name

@@ -140,6 +140,10 @@ class Source:
         "The model with its weights left in their files where these allow it."
         return self.with_weights().open_weights()
 
+    def without_weights(self) -> PreTrainedModel:
+        "The model by its configuration alone, in float32 on the meta device."
+        raise NotImplementedError
+
 # %% ../../nbs/05_models/04_source.ipynb #7e1847c4
 _BESIDE_WEIGHTS = ("*.json", "*.jinja", "*.txt", "*.md", "*.model", "LICEN[SC]E*", "NOTICE*", "USE_POLICY*")
 _BESIDE_WEIGHTS += ("[0-9]*_*/*", "artifact.metadata")  # modules of sentence-transformers; ColBERT's settings
@@ -305,6 +309,13 @@ class FolderSource(_ModelFiles):
         self.check_unquantised()
         return open_in_files(self) or self.load()
 
+    def without_weights(self) -> PreTrainedModel:
+        "The model by its configuration alone, in float32 on the meta device."
+        from vocab_lit.models.lazy_weights import empty_model
+
+        with self.reading():
+            return empty_model(self.model_class, self.config)
+
 # %% ../../nbs/05_models/04_source.ipynb #cn000001
 _ENCODERS = re.compile(r"bert|t5encoder|.*-bert.*")
 
@@ -427,6 +438,12 @@ class GgufSource(_GgufTokens):
         from vocab_lit.models.gguf_weights import gguf_folder
 
         return FolderSource(gguf_folder(self.path))
+
+    def without_weights(self) -> PreTrainedModel:
+        "The model by its metadata alone, in float32 on the meta device."
+        from vocab_lit.models.gguf_weights import empty_gguf
+
+        return empty_gguf(self.file)
 
 # %% ../../nbs/05_models/04_source.ipynb #c7323e2d
 def load_model(path: str | Path | Source) -> PreTrainedModel:

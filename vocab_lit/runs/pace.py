@@ -172,12 +172,13 @@ class Pace(TrainerCallback):
             self.bar.update(min(self.clock.spent, self.clock.budget) - self.bar.n)
         if not leg.last and len(self.took) == TRIED:
             self._plan(step, median(self.took[1:]))  # the first step makes the optimizer's state
-        if step == leg.cools and not leg.is_final:
+        if step == leg.cools and not (leg.is_final or leg.round):
             self._plan_end(step)
         if leg.last and step >= leg.last:
             self._end(control)
         elif self.is_interrupted() or self.clock.remaining <= 0:
-            if not leg.round:  # a leg of a round is resumed, as long as the race is not decided
+            # a leg of a round is resumed, as long as the race is not decided, unless it is the last of a candidate
+            if not leg.round or (leg.cooled and not self.is_interrupted()):
                 leg.last = step
             self._end(control)
         elif step in leg.measured:

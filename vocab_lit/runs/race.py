@@ -18,12 +18,12 @@ from vocab_lit.runs.pace import Leg, Trained, predicted
 from vocab_lit.runs.retention import most_used
 from vocab_lit.text.corpus import write_json
 from vocab_lit.text.errors import UserError
-from vocab_lit.training.recommended import RETENTION
+from vocab_lit.training.recommended import DECAY, RETENTION
 
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'BEHIND', 'FIRST', 'Standing', 'ranked', 'rounds', 'Candidate', 'RaceState', 'Race', 'run_race']
+__all__ = ['log', 'BEHIND', 'FIRST', 'ON_THE_WAY', 'Standing', 'ranked', 'rounds', 'Candidate', 'RaceState', 'Race', 'run_race']
 
 # %% ../../nbs/12_runs/06_race.ipynb #ce317bb1
 BEHIND = 1.02  # times the best bits per byte that the fastest or smallest candidate may take
@@ -53,6 +53,7 @@ def ranked(standings: Sequence[Standing], aim: str = "quality") -> list[Standing
 
 # %% ../../nbs/12_runs/06_race.ipynb #51dfefba
 FIRST = 0.04  # share of the time that each candidate has in the first round
+ON_THE_WAY = 4  # measurements of a training to the end
 
 
 def rounds(candidates: int, seconds: float) -> list[tuple[int, float]]:  # how many train, and up to what seconds each
@@ -109,6 +110,7 @@ class RaceState:
     decided: list[str] = field(default_factory=list)  # decisions, as people read them
     candidates: list[Candidate] = field(default_factory=list)  # eliminated ones too
     race_budget: float = 0.0  # seconds by which the rounds are planned
+    to_end: bool = False  # whether there is one round, in which every candidate trains to the end
     round: int = 0  # the last one after which candidates were eliminated
     won: str = ""  # the candidate that is trained to the end
     legs: int = 0  # of its training, before the last one
@@ -154,7 +156,7 @@ class Race:
         "How a candidate stands: where its curves lead if it trains for the rest of the time."
         trained, facts = candidate.trained, candidate.facts
         assert facts  # measured after the first leg
-        until = max(self.clock.remaining, 0) + trained.seconds
+        until = max(self.clock.remaining, 0) * (not self.state.to_end) + trained.seconds
         kept = most_used({name: predicted(trained.curve, until, name) for name in self.retained}, self.retained)
         if len(trained.curve) < 2:
             kept = 1.0  # the first steps cost every candidate a little that comes back
@@ -178,7 +180,8 @@ def run_race(race: Race, train: Callable[[Candidate], object]) -> Candidate:
     if state.won:
         return next(c for c in race.candidates if c.name == state.won)
     state.race_budget = state.race_budget or race.clock.budget
-    planned = rounds(len(race.candidates), state.race_budget)
+    n = len(race.candidates)
+    planned = [(n, race.clock.remaining / n)] if state.to_end else rounds(n, state.race_budget)
     for number, (_, seconds) in enumerate(planned, 1):
         if state.round >= number:
             continue  # before this process began
@@ -197,7 +200,8 @@ def _train_until(
     "Train a candidate for the leg of a round."
     trained = candidate.trained
     if not trained.legs or trained.legs[-1].round < number:
-        trained.add_leg(Leg(seconds - trained.seconds, round=number))
+        times, cooled = (ON_THE_WAY, DECAY) if race.state.to_end else (2, 0.0)
+        trained.add_leg(Leg(seconds - trained.seconds, round=number, times=times, cooled=cooled))
     if trained.has_ended:
         return  # before this process began
     try:

@@ -18,9 +18,9 @@ from vocab_lit.text.settings import LARGEST_SEED, Files, Model, SettingError, Se
 from vocab_lit.training.recommended import LAPT_RATES, REPLAY, format_rate
 
 # %% auto #0
-__all__ = ['MODES', 'EMBEDDINGS', 'FEW', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'RunStopped',
-           'NonFiniteGradient', 'DamagedCheckpoint', 'TimeLimit', 'RunOptions', 'RunSettings', 'KeepSettings',
-           'check_run']
+__all__ = ['MODES', 'EMBEDDINGS', 'FEW', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'precision_arguments',
+           'RunStopped', 'NonFiniteGradient', 'DamagedCheckpoint', 'TimeLimit', 'RunOptions', 'RunSettings',
+           'KeepSettings', 'check_run']
 
 # %% ../../nbs/06_training/00_settings.ipynb #1695c301
 @dataclass(frozen=True)
@@ -288,6 +288,11 @@ class LaptSettings(Settings):
 PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 
 
+def precision_arguments(precision: str) -> dict[str, bool]:
+    "Return the arguments of transformers' TrainingArguments for one of `PRECISIONS`; none for auto."
+    return {} if precision == "auto" else {half: precision == half for half in ("bf16", "fp16")}
+
+
 class RunStopped(Exception):
     "A run was asked to stop, and did so; it can be resumed."
 
@@ -349,9 +354,7 @@ class RunOptions(TimeLimit):
         arguments: dict[str, object] = {}
         if names := [name.strip() for name in self.report_to.split(",") if name.strip() not in ("", "none")]:
             arguments["report_to"] = names
-        if self.precision != "auto":
-            arguments |= {half: self.precision == half for half in ("bf16", "fp16")}
-        return arguments
+        return arguments | precision_arguments(self.precision)
 
 # %% ../../nbs/06_training/00_settings.ipynb #a7d84972
 @settings
