@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from vocab_lit.app.settings import AdaptOptions
 from vocab_lit.app.trial import Adapt, Adaptation, choose_batch, lines_of, make_texts, words_in_time
 from vocab_lit.models.device import Device
+from vocab_lit.models.source import load_model
 from vocab_lit.runs.clock import Clock
 from vocab_lit.text.corpus import read_lines, write_json
 from vocab_lit.text.files import read_json
@@ -35,25 +36,6 @@ def test_texts_that_take_too_long_to_read_are_cut(cell_00d35b02):
         make_texts(race)
     assert sum(read_json(race.path("text/sizes.json"))["new"].values()) < (place / "sw.txt").stat().st_size
     assert any("read the first" in line for line in said)
-
-
-@pytest.mark.cell('nbs/09_app/10_trial.ipynb', 'cell "a GPU is timed at as many blocks as fit, a CPU at four" (2e5b9eea)')
-def test_a_gpu_is_timed_at_as_many_blocks_as_fit_a_cpu_at_four(cell_00d35b02):
-    place = cell_00d35b02.place
-    race = Adaptation(Adapt(str(place / "model"), ()), place / "timed", FakeTime())
-    race.path("text").mkdir(parents=True)
-    write_json(dict(new=dict(train=10**6)), race.path("text/sizes.json"))
-    race.clock = Clock(60.0)
-    model, sizes = race.source.load(), []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vocab_lit.app.trial.block_seconds", lambda model, n, *_: sizes.append(n) or 0.01 * n)
-        for kind, free in (("cpu", 10**12), ("cuda", 10**12), ("cuda", 0)):
-            patch.setattr("vocab_lit.app.trial.find_device", lambda kind=kind: Device(kind, ""))
-            patch.setattr("vocab_lit.app.trial.memory_left", lambda model, free=free: free)
-            choose_batch(race, model)
-            tokens = race.state.batch * race.state.length
-            assert race.state.step_seconds == pytest.approx(1.3 * 0.01 / 64 * tokens, abs=1e-4)
-    assert sizes == [4, 32, 1]
 
 
 @pytest.mark.cell('nbs/09_app/10_trial.ipynb', 'cell "texts of few or long documents are divided" (dcc84985)')

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vocab_lit.app.adapt_result import command_for_all_gpus, gguf_beside, retained_texts, write_result
-from vocab_lit.app.candidates import CUT, Seen, candidates_for
+from vocab_lit.app.candidates import BYTES, CUT, SMALLEST, Seen, candidates_for
 from vocab_lit.app.trial import (
     JUDGED,
     STARTS,
@@ -348,7 +348,9 @@ def adapt_files(
     """
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
     if int(os.environ.get("WORLD_SIZE", 1)) > 1:
-        raise UserError("adapt works in one process; start it without torchrun, then train its result by lapt")
+        raise UserError(
+            "adapt works in one process; start it without torchrun, then train the result by lapt under torchrun"
+        )
     race = open_race(asked, out, more, now)
     if race.state.done and not (missing := _missing(race)):
         log.info(f"the adaptation in {out} has ended; --resume --minutes N trains it further")

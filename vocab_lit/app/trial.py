@@ -57,8 +57,8 @@ from vocab_lit.tokens.settings import TrimSettings
 from vocab_lit.training.lapt import LaptRun
 from vocab_lit.training.lm_data import Kept
 from vocab_lit.training.recommended import PASSES, RATES, REPLAY
-from vocab_lit.training.settings import DamagedCheckpoint, LaptConfig
-from vocab_lit.training.stages import block_seconds, choose_micro_batch, memory_left, micro_batches, step_memory
+from vocab_lit.training.settings import DamagedCheckpoint, LaptConfig, precision_arguments
+from vocab_lit.training.stages import block_seconds, choose_micro_batch, memory_left, micro_batches
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -418,15 +418,19 @@ def config_of(race: Adaptation, model: PreTrainedModel) -> LaptConfig:
 
 
 def choose_batch(race: Adaptation, model: PreTrainedModel) -> None:
-    "Steps as large as leave the time for `STEPS` of them, by the speed of one that is tried."
-    n, sizes = 4, LaptConfig(length=64, batch_size=64)
-    if find_device().kind != "cpu":  # which is slow at few tokens
-        n, _ = choose_micro_batch(on_device(model), sizes, memory_left(model), micro_batches(sizes))
-    each = 1.3 * block_seconds(on_device(model), n, 64, race.clock.now) / (64 * n)  # of a token, with the optimizer's
-    of_text = read_json(race.path("text/sizes.json"))["new"]["train"] / 3  # about as many tokens
-    tokens, largest = SMALLEST, min(LARGEST, PASSES * of_text / STEPS)
-    while tokens < largest and race.clock.budget / (each * 2 * tokens) > STEPS:
-        tokens *= 2
+    "Choose the size of a step by the speed of those that are tried: on a GPU each size, as small ones leave it idle."
+    device, state = find_device(), race.state
+
+    def cost(tokens: int) -> float:
+        n, tried = 4, LaptConfig(batch_size=tokens // 64, length=64)
+        if device.asynchronous and not device.fixed_shapes:
+            half = device.precision != "fp32"
+            n, _ = choose_micro_batch(model, tried, memory_left(model), micro_batches(tried), half)
+        return 1.3 * block_seconds(model, n, 64, race.clock.now) * tokens / (64 * n)  # with the optimizer's part
+
+    on_device(model)
+    size = read_json(race.path("text/sizes.json"))["new"]["train"]
+    tokens, each = step_tokens(race.clock.remaining, size, cost)
     length = min(64 if tokens < 2048 else 256, max_length(model))
     state.batch, state.length, state.step_seconds = tokens // length, length, round(each, 4)
     race.write()

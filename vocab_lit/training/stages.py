@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from vocab_lit.models.device import autocast, find_device, free_memory, on_device, synchronize
-from vocab_lit.models.lazy_weights import input_weight
+from vocab_lit.models.lazy_weights import input_weight, vocabulary_part
 from vocab_lit.models.model_class import is_masked, max_length
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.text.corpus import Amount, sample_lines
