@@ -348,9 +348,7 @@ def adapt_files(
     """
     out = Path(out).resolve() if Path(out).is_symlink() else Path(out)
     if int(os.environ.get("WORLD_SIZE", 1)) > 1:
-        raise UserError(
-            "adapt works in one process; start it without torchrun, then train the result by lapt under torchrun"
-        )
+        raise UserError("adapt works in one process; start it without torchrun, then train its result by lapt")
     race = open_race(asked, out, more, now)
     if race.state.done and not (missing := _missing(race)):
         log.info(f"the adaptation in {out} has ended; --resume --minutes N trains it further")
