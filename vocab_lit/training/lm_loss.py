@@ -75,7 +75,7 @@ def _gradient_added_up(linear: nn.Module | None) -> Iterator[dict[torch.Tensor, 
         yield {}
         return
     weight, bias = linear.weight, linear.bias
-    total = torch.zeros_like(weight)
+    total = torch.zeros_like(weight, dtype=torch.float32)
 
     def forward(input: torch.Tensor) -> torch.Tensor:
         z = cast("torch.Tensor", _AddingLinear.apply(input, weight.detach(), total))
@@ -235,9 +235,9 @@ def heldout_loss(
     if masked:
         inputs, labels = mask_tokens(blocks, tokenizer, torch.Generator().manual_seed(seed), probability)
     batches, total, count = list(zip(inputs.split(batch_size), labels.split(batch_size))), 0.0, 0
-    with in_mode(model, training=False):
+    with in_mode(model, training=False), mock.patch.object(model, "forward", functools.partial(lm_loss, model)):
         for ids, targets in tqdm(batches, desc="held-out loss", delay=2, leave=False):
-            total += lm_loss(model, ids.to(model.device), targets.to(model.device), "sum").item()
+            total += model(ids.to(model.device), targets.to(model.device), "sum").item()  # with the hooks of FSDP
             count += int((targets if masked else targets[:, 1:]).ne(-100).sum())
     if not count:
         raise UserError("no token of the held-out text is a target; give more text")

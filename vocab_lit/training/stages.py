@@ -39,18 +39,23 @@ if TYPE_CHECKING:
 log = logging.getLogger("vocab_lit")
 
 # %% auto #0
-__all__ = ['log', 'SHARE', 'ENOUGH', 'OFTEN', 'transformer_blocks', 'stage_parameters', 'stage_starts', 'total_steps',
-           'rate_factor', 'trainable_parameters', 'Freezer', 'forward_share', 'Evaluations', 'limited', 'StepMemory',
-           'step_memory', 'micro_batches', 'choose_micro_batch', 'memory_left', 'count_blocks', 'block_seconds',
-           'estimate_run']
+__all__ = ['log', 'SHARE', 'ENOUGH', 'OFTEN', 'block_stack', 'transformer_blocks', 'stage_parameters', 'stage_starts',
+           'total_steps', 'rate_factor', 'trainable_parameters', 'Freezer', 'forward_share', 'Evaluations', 'limited',
+           'StepMemory', 'step_memory', 'micro_batches', 'choose_micro_batch', 'memory_left', 'count_blocks',
+           'block_seconds', 'estimate_run']
 
 # %% ../../nbs/06_training/04_stages.ipynb #748d38a0
-def transformer_blocks(model: PreTrainedModel) -> nn.Module:
-    "Return the stack of transformer blocks with its parent in the encoder; `UserError` if there is none."
+def block_stack(model: PreTrainedModel) -> tuple[str, nn.ModuleList]:
+    "Return the name in the encoder and the list of the transformer blocks; `UserError` if there is none."
     stacks = [(name, m) for name, m in model.base_model.named_modules() if isinstance(m, nn.ModuleList)]
     if not stacks:
         raise UserError(f"{type(model).__name__} has no stack of transformer blocks to freeze; use mode all")
-    name, stack = max(stacks, key=lambda named: sum(p.numel() for p in named[1].parameters()))
+    return max(stacks, key=lambda named: sum(p.numel() for p in named[1].parameters()))
+
+
+def transformer_blocks(model: PreTrainedModel) -> nn.Module:
+    "Return the stack of transformer blocks with its parent in the encoder; `UserError` if there is none."
+    name, stack = block_stack(model)
     parent = name.rpartition(".")[0]
     return model.base_model.get_submodule(parent) if parent else stack
 
