@@ -383,8 +383,9 @@ class Steps:
             run.model.to(process.device)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
         most = self.run.note.content.get("micro_batch", 32)  # when it resumes, no more than before
         choices = [m for m in micro_batches(run.config, process.world_size) if m <= most] or [1]
-        free = memory_left(run.model)
-        micro, memory = choose_micro_batch(run.model, run.config, free, choices, process.bf16 or process.fp16)
+        shards = process.world_size if is_sharded() else 1
+        free, half = memory_left(run.model, shards), process.bf16 or process.fp16
+        micro, memory = choose_micro_batch(run.model, run.config, free, choices, half, shards)
         if free is not None and (more := memory.total - memory.weights) > free / 2:
             log.info(f"micro-batches of {micro} blocks; memory of a step: about {memory}, {free / 1e9:.1f} GB free")
             if more > free:

@@ -41,8 +41,8 @@ log = logging.getLogger("vocab_lit")
 # %% auto #0
 __all__ = ['log', 'SHARE', 'ENOUGH', 'OFTEN', 'block_stack', 'transformer_blocks', 'stage_parameters', 'stage_starts',
            'total_steps', 'rate_factor', 'trainable_parameters', 'Freezer', 'forward_share', 'Evaluations', 'limited',
-           'StepMemory', 'step_memory', 'micro_batches', 'choose_micro_batch', 'memory_left', 'count_blocks',
-           'block_seconds', 'estimate_run']
+           'StepMemory', 'step_memory', 'micro_batches', 'gathered_parameters', 'choose_micro_batch', 'memory_left',
+           'count_blocks', 'block_seconds', 'estimate_run']
 
 # %% ../../nbs/06_training/04_stages.ipynb #748d38a0
 def block_stack(model: PreTrainedModel) -> tuple[str, nn.ModuleList]:
@@ -219,6 +219,14 @@ class StepMemory:
         parts = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in asdict(self).items())
         return f"{self.total / 1e9:.1f} GB ({parts})"
 
+    def sharded(self, devices: int, whole: int) -> StepMemory:
+        """Return what each of several devices takes with FSDP.
+
+        whole: parameters that a device gathers at a time
+        """
+        parts = {name: getattr(self, name) // devices for name in ("weights", "gradients", "moments")}
+        return replace(self, **parts | {"gradients": parts["gradients"] + 8 * whole})
+
 
 def step_memory(model: PreTrainedModel, config: LaptConfig, micro_batch: int, half: bool = False) -> StepMemory:
     """Estimate the memory of a step from the sizes of the model's matrices.
@@ -248,8 +256,19 @@ def micro_batches(config: LaptConfig, processes: int = 1) -> list[int]:  # large
     return [m for m in range(min(own, _MOST), 0, -1) if own % m == 0] or [1]
 
 
+def gathered_parameters(model: PreTrainedModel) -> int:
+    "Return how many parameters each process gathers at a time with FSDP: a block, and all outside of the blocks."
+    inside = [sum(p.numel() for p in block.parameters()) for block in block_stack(model)[1]]
+    return sum(p.numel() for p in model.parameters()) - sum(inside) + max(inside)
+
+
 def choose_micro_batch(
-    model: PreTrainedModel, config: LaptConfig, free: int | None, choices: Iterable[int], half: bool = False
+    model: PreTrainedModel,
+    config: LaptConfig,
+    free: int | None,
+    choices: Iterable[int],
+    half: bool = False,
+    shards: int = 1,
 ) -> tuple[int, StepMemory]:
     """Return the largest micro-batch that fits, or the smallest one if none does, and its memory.
 
@@ -257,23 +276,26 @@ def choose_micro_batch(
     free: bytes, besides the weights; None: not known
     choices: blocks, largest first
     half: as in `step_memory`
+    shards: processes among which the model is divided
     """
     for micro in [config.micro_batch] if config.micro_batch else choices:
         memory = step_memory(model, config, micro, half)
+        if shards > 1:
+            memory = memory.sharded(shards, gathered_parameters(model))
         if free is None or memory.total - memory.weights < free:
             break
     return micro, memory
 
 
-def memory_left(model: PreTrainedModel) -> int | None:  # bytes; None where the device does not say
-    "Return the memory that the device of this process has for a step, besides the weights."
+def memory_left(model: PreTrainedModel, shards: int = 1) -> int | None:  # bytes; None where the device does not say
+    "Return the memory that the device of this process has for a step, besides its share of the weights."
     free = free_memory()
     if free is None:
         return None
     if find_device().kind == "cpu":
         return free // int(os.environ.get("LOCAL_WORLD_SIZE", 1))
     on_cpu = model.device.type == "cpu"
-    return free - sum(p.numel() * p.element_size() for p in model.parameters()) * on_cpu
+    return free - sum(p.numel() * p.element_size() for p in model.parameters()) // shards * on_cpu
 
 # %% ../../nbs/06_training/04_stages.ipynb #c17de771
 def count_blocks(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], length: int) -> int:
