@@ -10,7 +10,6 @@ import functools
 import hashlib
 import json
 import logging
-import os
 import tempfile
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

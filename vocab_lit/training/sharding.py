@@ -93,6 +93,9 @@ def whole_afterwards(model: PreTrainedModel) -> Iterator[None]:
 
     Its parameters are the same objects as before, with other values. After an error the model stays divided.
     """
+    from torch.distributed.fsdp import FSDPModule
+    from torch.distributed.tensor import DTensor
+
     modules = [(m, type(m), set(vars(m)), {k: v.copy() for k, v in _replaced(m).items()}) for m in model.modules()]
     inside = {p: nn.Parameter(p.data, requires_grad=p.requires_grad) for p in model.parameters()}
     for p in inside:
@@ -101,13 +104,13 @@ def whole_afterwards(model: PreTrainedModel) -> Iterator[None]:
         module._parameters.update({name: inside[p] for name, p in module._parameters.items() if p is not None})
     yield
     for module, *_ in modules:
-        if hasattr(module, "reshard"):
+        if isinstance(module, FSDPModule):
             module.reshard()
     for module, kind, names, before in modules:
         for name, p in before["_parameters"].items():
             if p in inside:
-                shard = module._parameters[name]
-                p.data = (shard.full_tensor() if hasattr(shard, "full_tensor") else shard.data).cpu()
+                trained = module.get_parameter(name).data
+                p.data = (trained.full_tensor() if isinstance(trained, DTensor) else trained).cpu()
                 del inside[p]  # a tied one is gathered once
         module.__class__ = kind
         for name in vars(module).keys() - names:

@@ -349,6 +349,7 @@ class LaptTrainer(CheckpointTrainer):
         is_start = self.state.global_step == 0
         if is_start and self.args.save_strategy != "no" and not (self._folder / "checkpoint-0").is_dir():
             self._save_checkpoint(self.model, None)
+        assert self.optimizer is not None  # it has been made
         for moments in self.optimizer.state.values() if is_start else ():
             moments["step"].zero_()  # FSDP's checkpoint takes a step of its own
         return prepared
@@ -391,6 +392,9 @@ def training_arguments(
         problem = f"a batch of {config.batch_size} blocks cannot be divided into micro-batches of {micro}"
         hint = f"; give micro_batch a divisor of {own}" if own * world == config.batch_size else ""
         raise UserError(f"{problem} on {world} process{'es' * (world > 1)}{hint}")
+    on_device = device_arguments(processes=world)
+    if is_sharded():  # otherwise each process would hold the gradients of all parameters until the last micro-batch
+        on_device["accelerator_config"] |= dict(gradient_accumulation_kwargs={"sync_each_batch": True})
     settings = dict(
         output_dir=str(folder),
         max_steps=total_steps(config),
@@ -416,11 +420,9 @@ def training_arguments(
         report_to="none",
         disable_tqdm=True,
         remove_unused_columns=False,
-        **device_arguments(processes=world),
+        **on_device,
         ddp_find_unused_parameters=any(stage.learns != "all" for stage in MODES[config.mode]),
     )
-    if is_sharded():  # otherwise each process would hold the gradients of all parameters until the last micro-batch
-        settings["accelerator_config"] |= dict(gradient_accumulation_kwargs={"sync_each_batch": True})
     args = TrainingArguments(**{**settings, **more})
     if args.n_gpu > 1:
         args._n_gpu = 1  # several GPUs work as several processes, under torchrun
