@@ -9,6 +9,7 @@ from vocab_lit.training.sharding import check_sharding, whole_afterwards
 import pytest
 import torch
 import vocab_lit.training.sharding
+import weakref
 
 
 @pytest.fixture(scope='module')
@@ -59,6 +60,9 @@ def test_a_model_has_its_own_parameters_hooks_and_class_afterwards(cell_3af5a1d6
     hook = head.register_forward_hook(lambda *_: None)
     with whole_afterwards(gpt2):
         assert not table.numel() and gpt2.lm_head.weight is gpt2.transformer.wte.weight is not table
+        divided = weakref.ref(gpt2.transformer.wte.weight)
+        gpt2.transformer.wte.weight = head.weight = nn.Parameter(head.weight.data.clone())
+        assert divided() is None  # its memory is released
         with torch.no_grad():
             for p in gpt2.parameters():
                 p += 1

@@ -39,7 +39,8 @@ def configuration(tmp_path):
 
 
 def test_accelerate_reads_the_configuration_as_fsdp2(configuration):
-    arguments = launch_command_parser().parse_args(["--config_file", str(configuration), "-m", "vocab_lit", "lapt"])
+    words = ["--config_file", str(configuration), "--main_process_port", "0", "-m", "vocab_lit", "lapt"]
+    arguments = launch_command_parser().parse_args(words)
     with mock.patch.dict(os.environ):
         env = prepare_multi_gpu_env(_validate_launch_command(arguments)[0])
     with mock.patch.dict(os.environ, env), mock.patch.object(sharding, "find_device"):
@@ -56,7 +57,15 @@ def test_the_command_leaves_a_folder_that_transformers_loads(configuration, tmp_
     words = command.replace("MODEL", str(data_path("models", "mini-gpt2"))).split()
     words += ["--steps", "4", "--batch-size", "4", "--length", "32", "--precision", "fp32"]
     path = os.pathsep.join([str(tmp_path), str(checkout())])
-    launch = [sys.executable, "-m", "accelerate.commands.launch", "--config_file", str(configuration)]
+    launch = [
+        sys.executable,
+        "-m",
+        "accelerate.commands.launch",
+        "--config_file",
+        str(configuration),
+        "--main_process_port",
+        "0",
+    ]
     subprocess.run([*launch, *words], cwd=tmp_path, env=os.environ | dict(PYTHONPATH=path), check=True, timeout=600)
     model = GPT2LMHeadModel.from_pretrained(tmp_path / "OUT")
     assert not model.transformer.wte.weight.equal(load_model(data_path("models", "mini-gpt2")).transformer.wte.weight)

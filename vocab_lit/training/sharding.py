@@ -98,20 +98,22 @@ def whole_afterwards(model: PreTrainedModel) -> Iterator[None]:
 
     modules = [(m, type(m), set(vars(m)), {k: v.copy() for k, v in _replaced(m).items()}) for m in model.modules()]
     inside = {p: nn.Parameter(p.data, requires_grad=p.requires_grad) for p in model.parameters()}
-    for p in inside:
-        p.data = p.data.new_empty(0)  # so that memory is released when the parameter is divided
     for module, *_ in modules:
         module._parameters.update({name: inside[p] for name, p in module._parameters.items() if p is not None})
+    left = set(inside)
+    del inside  # so that memory is released when a parameter is divided
+    for p in left:
+        p.data = p.data.new_empty(0)
     yield
     for module, *_ in modules:
         if isinstance(module, FSDPModule):
             module.reshard()
     for module, kind, names, before in modules:
         for name, p in before["_parameters"].items():
-            if p in inside:
+            if p in left:
                 trained = module.get_parameter(name).data
                 p.data = (trained.full_tensor() if isinstance(trained, DTensor) else trained).cpu()
-                del inside[p]  # a tied one is gathered once
+                left.remove(p)  # a tied one is gathered once
         module.__class__ = kind
         for name in vars(module).keys() - names:
             delattr(module, name)
