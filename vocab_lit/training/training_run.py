@@ -41,6 +41,7 @@ from vocab_lit.training.lapt import LaptRun, RunNote, check_lapt
 from vocab_lit.training.lm_data import HELD_OUT, check_block, check_kept, open_kept
 from vocab_lit.training.perplexity import bits_by_text, forgotten, source_beside
 from vocab_lit.training.settings import KeepSettings, LaptConfig, LaptSettings, RunSettings, check_run
+from vocab_lit.training.sharding import is_sharded
 from vocab_lit.training.stages import SHARE, estimate_run
 
 if TYPE_CHECKING:
@@ -385,7 +386,8 @@ def lapt_files(
         shutil.rmtree(out / ".part", ignore_errors=True)  # left by a run that was stopped while it was removed
         return pd.read_csv(out / "losses.csv")
     has_length = not isinstance(settings, LaptSettings) or settings.steps is not None
-    if is_first_process() and not run.resume and not has_length and (estimate := prepared.estimate()):
+    is_start = is_first_process() and not run.resume and not has_length
+    if is_start and not is_sharded() and (estimate := prepared.estimate()):
         log.info("; ".join(f"{name}: {value}" for name, value in estimate.items()))
         log.info("give --steps, --max-epochs or --max-hours for another length")
     prepared.training.callbacks = callbacks
