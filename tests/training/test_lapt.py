@@ -318,7 +318,7 @@ def cell_af2c6dd7(cell_1a970006, cell_a35ed2f9):
                     weights, losses = torch.load(f"{folder}/{how}-{name}-{option}/end")
                     assert losses == pytest.approx(expected, abs=0.1 if option == "bf16" else 1e-4), (how, name, option)
                     assert len(losses) >= 13 and weights.keys() == one.keys()
-                    if option == "resumed":
+                    if option in ("all", "resumed"):
                         kind, saved = type(load_model(data_path("models", name))), f"{folder}/{how}-{name}-{option}/saved"
                         saved = kind.from_pretrained(saved).state_dict()
                         assert saved.keys() == weights.keys() and all(torch.equal(saved[k], weights[k]) for k in saved)
@@ -912,14 +912,26 @@ def test_two_processes_train_what_one_trains_with_ddp_and_fsdp(cell_af2c6dd7):
     check_processes = cell_af2c6dd7.check_processes
     if Version(transformers.__version__) < Version("5.23"):
         pytest.skip("the state of an optimizer on the CPU is loaded to cpu:0 here, a device that torch does not know")
-    check_processes(dict(ddp={}, fsdp={}), [("mini-gpt2", "resumed"), ("mini-roberta", "resumed")])
+    check_processes(dict(ddp={}, fsdp={}), [("mini-gpt2", "all"), ("mini-roberta", "resumed")])
 
 
 @pytest.mark.slow
 @pytest.mark.cell('nbs/06_training/06_lapt.ipynb', 'cell "two processes train what one trains, whatever is trained" (5e1d0006)')
 def test_two_processes_train_what_one_trains_whatever_is_trained(cell_af2c6dd7):
     check_processes = cell_af2c6dd7.check_processes
-    causal = ["full", "two-stage", "transinner", "emb", "emb-rows", "new", "distil", "lora", "merged lora", "new lora"]
+    causal = [
+        "resumed",
+        "full",
+        "two-stage",
+        "transinner",
+        "emb",
+        "emb-rows",
+        "new",
+        "distil",
+        "lora",
+        "merged lora",
+        "new lora",
+    ]
     causal += ["replay", "recomputed", "factors", "parts", "bf16"]
     masked = ["full", "new", "adapter", "factors", "parts", "recomputed", "bf16"]
     trained = [("mini-gpt2", option) for option in causal]

@@ -219,10 +219,10 @@ class PreparedRun:
                 inside.enter_context(only_new_rows(model, self.new))
             yield
 
-    def estimate(self) -> dict[str, str]:  # empty in mode distil, whose passes are others
+    def estimate(self) -> dict[str, str]:  # empty in mode distil, whose passes are others, and with FSDP
         "Return the steps, time and memory of the run, as text."
         training = self.training
-        if training.teacher:
+        if training.teacher or is_sharded():
             return {}
         text, held_out = self.open_text()
         options = training.config, training.kept.replay, training.eval_share
@@ -386,8 +386,7 @@ def lapt_files(
         shutil.rmtree(out / ".part", ignore_errors=True)  # left by a run that was stopped while it was removed
         return pd.read_csv(out / "losses.csv")
     has_length = not isinstance(settings, LaptSettings) or settings.steps is not None
-    is_start = is_first_process() and not run.resume and not has_length
-    if is_start and not is_sharded() and (estimate := prepared.estimate()):
+    if is_first_process() and not run.resume and not has_length and (estimate := prepared.estimate()):
         log.info("; ".join(f"{name}: {value}" for name, value in estimate.items()))
         log.info("give --steps, --max-epochs or --max-hours for another length")
     prepared.training.callbacks = callbacks
