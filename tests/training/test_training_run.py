@@ -674,7 +674,8 @@ def test_bad_input_is_refused_before_anything_is_written(cell_b2b2638a):
         replace(few, mode="x")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ACCELERATE_USE_FSDP", "true")
-        refused("a model is not divided among processes .FSDP.; train LoRA")
+        patch.setattr(vocab_lit.training.sharding, "find_device", lambda: Device("cpu", ""))
+        refused("Accelerate divides a model among GPUs only .FSDP., and there is none; use torchrun .DDP.")
     refused("nowhere: no such model folder", model=place / "nowhere")
     shutil.copytree(mini, place / "fp8")
     config = json.loads((mini / "config.json").read_text()) | dict(quantization_config=dict(quant_method="fp8"))

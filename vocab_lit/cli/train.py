@@ -148,7 +148,8 @@ def lapt_(
     """Continue the pretraining of a model on text of the target language.
 
     The weights with the lowest held-out loss are saved. A run that is killed resumes with --resume where its last
-    checkpoint was. On several GPUs: `torchrun --nproc_per_node 4 -m vocab_lit lapt ...`
+    checkpoint was. On several GPUs: `torchrun --nproc_per_node 4 -m vocab_lit lapt ...`, or for a model that is too
+    large for one of them `accelerate launch --config_file fsdp.yaml -m vocab_lit lapt ...`, with FSDP2.
 
     Example: `vocab-lit lapt xlmr-sw --text swahili.txt --mode full --steps 10000 --out xlmr-sw-lapt`
 

@@ -10,7 +10,6 @@ import functools
 import hashlib
 import json
 import logging
-import os
 import tempfile
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -42,6 +41,7 @@ from vocab_lit.training.lm_data import (
 )
 from vocab_lit.training.lm_loss import activations_recomputed, answering_with_loss, heldout_loss, random_state_restored
 from vocab_lit.training.settings import PRESETS, NonFiniteGradient
+from vocab_lit.training.sharding import check_sharding, is_sharded, whole_afterwards
 from vocab_lit.training.stages import (
     Freezer,
     choose_micro_batch,
@@ -81,12 +81,11 @@ def check_lapt(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, confi
     "Raise `UserError` if model, tokenizer and settings do not go together."
     from vocab_lit.training.trainer import training_arguments
 
-    if os.environ.get("ACCELERATE_USE_FSDP") == "true":
-        raise UserError("a model is not divided among processes (FSDP); train LoRA, or give torchrun without FSDP")
     if model.config.is_encoder_decoder:
         problem = f"a {type(model).__name__} is an encoder-decoder, which is pretrained in another way"
         raise UserError(f"{problem}; there are objectives for masked and causal language models")
     check_language_model(model)
+    check_sharding(model, config)
     check_rows(model, tokenizer)
     if is_masked(model):
         mask_id(tokenizer)
@@ -269,6 +268,8 @@ class LaptRun:
             inside.enter_context(answering_with_loss(self.model, self.teacher and self.teacher.loss(self.config)))
             if self.gradient_checkpointing:
                 inside.enter_context(activations_recomputed(self.model))
+            if is_sharded():
+                inside.enter_context(whole_afterwards(self.model))
             if self.folder:
                 inside.enter_context(stop.listening())
             state = Steps(self, data, freezer, stop).take()
@@ -381,12 +382,13 @@ class Steps:
         if run.teacher:  # `step_memory` does not know its passes
             run.config = replace(run.config, micro_batch=process.per_device_train_batch_size)
             return
-        if process.device.type == "cuda":
+        if process.device.type == "cuda" and not is_sharded():
             run.model.to(process.device)  # pyright: ignore[reportArgumentType]  # transformers' decorator hides `self`
         most = self.run.note.content.get("micro_batch", 32)  # when it resumes, no more than before
         choices = [m for m in micro_batches(run.config, process.world_size) if m <= most] or [1]
-        free = memory_left(run.model)
-        micro, memory = choose_micro_batch(run.model, run.config, free, choices, process.bf16 or process.fp16)
+        shards = process.world_size if is_sharded() else 1
+        free, half = memory_left(run.model, shards), process.bf16 or process.fp16
+        micro, memory = choose_micro_batch(run.model, run.config, free, choices, half, shards)
         if free is not None and (more := memory.total - memory.weights) > free / 2:
             log.info(f"micro-batches of {micro} blocks; memory of a step: about {memory}, {free / 1e9:.1f} GB free")
             if more > free:

@@ -37,6 +37,7 @@ from vocab_lit.tokens.trim import Trimming
 from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.training.lm_data import ONLY_IDS, mask_id, passage_ids, text_batches
 from vocab_lit.training.lm_loss import head_logits, in_mode, lm_loss
+from vocab_lit.training.sharding import is_sharded
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -303,7 +304,8 @@ def forgotten(models: Mapping[str, Measured], parts: Mapping[str, list[str]]) ->
         log.info(f"bits per byte of the {name} model in {', '.join(Path(file).name for file in parts)}")
         in_folder = isinstance(measured, FolderSource)
         model, tokenizer = (measured.load().float(), measured.tokenizer) if in_folder else measured
-        on_device(model)
+        if not is_sharded():  # a sharded model may be too large for one device
+            on_device(model)
         for file, held_out in parts.items():
             rows.append(dict(text=Path(file).name, model=name) | measure_text(model, tokenizer, held_out[:MEASURED]))
         del model

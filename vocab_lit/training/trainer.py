@@ -34,6 +34,7 @@ from vocab_lit.text.corpus import json_text
 from vocab_lit.text.errors import SettingError, UserError, first_line
 from vocab_lit.training.lm_loss import label_positions
 from vocab_lit.training.settings import MODES, DamagedCheckpoint, NonFiniteGradient, RunStopped
+from vocab_lit.training.sharding import drop_frozen_gradients, embeddings_hidden, is_sharded, set_units
 from vocab_lit.training.stages import micro_batches, rate_factor, total_steps
 
 if TYPE_CHECKING:
@@ -246,10 +247,11 @@ class CheckpointTrainer(Trainer):
             for write in (self._save_optimizer_and_scheduler, self._save_scaler, self._save_rng_state):
                 write(str(part))
             self.accelerator.wait_for_everyone()
+            self.state.best_model_checkpoint = str(self._best_checkpoint()) if self.state.best_global_step else None
             if self.args.should_save:
-                self.state.best_model_checkpoint = str(self._best_checkpoint()) if self.state.best_global_step else None
                 self.state.save_to_json(str(part / "trainer_state.json"))
                 os.replace(part, final)
+            self.accelerator.wait_for_everyone()
         except (OSError, RuntimeError, SafetensorError) as e:
             shutil.rmtree(part, ignore_errors=True)
             last = get_last_checkpoint(folder)
@@ -324,6 +326,8 @@ class LaptTrainer(CheckpointTrainer):
 
             more.setdefault("data_collator", with_positions)
         super().__init__(model, args, frozen=frozen, **more)
+        if self.is_fsdp_enabled:
+            set_units(self.accelerator.state.fsdp_plugin, model)
         self.config, self.measures = config, measures or {}
         self._loss_shifts_labels = not is_masked(model) and not config.is_taught  # how targets are counted
 
@@ -347,11 +351,22 @@ class LaptTrainer(CheckpointTrainer):
 
     def _prepare_for_training(self, *args: Any) -> tuple:
         "Write a checkpoint before the first step, to go back to, and to see whether there is room for one."
-        prepared = super()._prepare_for_training(*args)
+        with embeddings_hidden(self.model) if self.is_fsdp_enabled else contextlib.nullcontext():
+            prepared = super()._prepare_for_training(*args)
         is_start = self.state.global_step == 0
         if is_start and self.args.save_strategy != "no" and not (self._folder / "checkpoint-0").is_dir():
             self._save_checkpoint(self.model, None)
+        assert self.optimizer is not None  # it has been made
+        for moments in self.optimizer.state.values() if is_start else ():
+            moments["step"].zero_()  # FSDP's checkpoint takes a step of its own
         return prepared
+
+    def training_step(self, *args: Any, **more: Any) -> torch.Tensor:
+        "Compute the gradient of a part of a batch, and return its loss."
+        loss = super().training_step(*args, **more)
+        if self.is_fsdp_enabled:
+            drop_frozen_gradients(self.model, self.config, self.state.global_step)
+        return loss
 
     def measured(self) -> dict[str, float]:
         "Return the held-out losses, in nats."
@@ -384,6 +399,9 @@ def training_arguments(
         problem = f"a batch of {config.batch_size} blocks cannot be divided into micro-batches of {micro}"
         hint = f"; give micro_batch a divisor of {own}" if own * world == config.batch_size else ""
         raise UserError(f"{problem} on {world} process{'es' * (world > 1)}{hint}")
+    on_device = device_arguments(processes=world)
+    if is_sharded():  # otherwise each process would hold the gradients of all parameters until the last micro-batch
+        on_device["accelerator_config"] |= dict(gradient_accumulation_kwargs={"sync_each_batch": True})
     settings = dict(
         output_dir=str(folder),
         max_steps=total_steps(config),
@@ -410,7 +428,7 @@ def training_arguments(
         report_to="none",
         disable_tqdm=True,
         remove_unused_columns=False,
-        **device_arguments(processes=world),
+        **on_device,
         ddp_find_unused_parameters=any(stage.learns != "all" for stage in MODES[config.mode]),
     )
     args = TrainingArguments(**{**settings, **more})
