@@ -33,7 +33,7 @@ CELL_LINES, CLASS_LINES = 60, 100  # of an exported cell with functions or sever
 CELL_MARGIN = 4  # further lines of such a cell: its directive, a constant, blank lines
 STATUS = "status"  # the page of book/runs that no notebook stands behind
 PLAIN = ("testkit", "studies", "benchmarks", "tools")  # packages of plain modules
-MOST = {"lines of code": 20_500, "private functions that are called once": 220, "uses of Any": 130, "casts": 37}
+MOST = {"lines of code": 20_900, "private functions that are called once": 220, "uses of Any": 130, "casts": 37}
 TOP = {  # what git keeps at the top of the repository
     *("nbs", "vocab_lit", "tests", "book", "data", *PLAIN),
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "LICENSE"),

@@ -270,7 +270,7 @@ def memory_of_steps() -> str:
     from vocab_lit.training.settings import LaptConfig
     from vocab_lit.training.stages import memory_table
 
-    tied = dict(num_key_value_heads=8, vocab_size=128_256, tie_word_embeddings=True, intermediate_size=8192)
+    tied: dict[str, Any] = dict(num_key_value_heads=8, vocab_size=128_256, tie_word_embeddings=True, intermediate_size=8192)
     one = LlamaConfig(hidden_size=2048, num_hidden_layers=16, num_attention_heads=32, **tied)
     three = LlamaConfig(hidden_size=3072, num_hidden_layers=28, num_attention_heads=24, **tied)
     rows, devices = [], (1, 2, 4, 8)

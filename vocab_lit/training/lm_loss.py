@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import random
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, cast
@@ -18,6 +19,7 @@ from torch import nn
 from torch.nn import functional as F
 from tqdm.auto import tqdm
 
+from vocab_lit.models.device import find_device
 from vocab_lit.models.model_class import is_masked, max_length
 from vocab_lit.text.errors import UserError
 from vocab_lit.training.lm_data import mask_tokens, pack
@@ -148,13 +150,21 @@ def _targets(labels: torch.Tensor, masked: bool) -> torch.Tensor:  # flat
     return (labels if masked else F.pad(labels[:, 1:], (0, 1), value=-100)).flatten()
 
 
-def label_positions(labels: torch.Tensor, masked: bool) -> torch.Tensor:  # (k,) positions in the flattened batch
+def label_positions(
+    labels: torch.Tensor, masked: bool, fixed: bool = False
+) -> torch.Tensor:  # (k,) positions in the flattened batch
     """Return the labelled positions in their order.
 
     labels: (n, length) target ids, -100 for no target
     masked: whether the model is a masked one
+    fixed: whether unlabelled positions follow until k is one, two, three or four quarters of all positions, so that
+        batches of one shape have the same k
     """
-    return (_targets(labels, masked) != -100).nonzero()[:, 0]
+    is_target = _targets(labels, masked) != -100
+    if not fixed:
+        return is_target.nonzero()[:, 0]
+    quarters = math.ceil(4 * int(is_target.sum()) / len(is_target))
+    return (~is_target).int().argsort(stable=True)[: quarters * math.ceil(len(is_target) / 4)]
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #c0eed4f0
 def lm_loss(
@@ -172,7 +182,7 @@ def lm_loss(
     input_ids: (n, length)
     labels: (n, length) target ids, -100 for no target
     reduction: over the labelled positions: mean or sum
-    positions: the labelled ones, from `label_positions`; None: they are computed here
+    positions: from `label_positions`; None: they are computed here
     max_logits: numbers held at a time; 0: 2**25 (134 MB), on a GPU 2**28
     inputs: what else the model takes, such as an attention mask
     returns: nats
@@ -192,7 +202,7 @@ def lm_loss(
     else:
         trained = [p for p in model.parameters() if p.requires_grad]
         loss = _loss_in_parts(logits, hidden, targets, size, model.get_output_embeddings(), trained)
-    return loss if reduction == "sum" else loss / len(positions)
+    return loss if reduction == "sum" else loss / (targets != -100).sum()
 
 # %% ../../nbs/06_training/02_lm_loss.ipynb #78646a2c
 @contextlib.contextmanager
@@ -228,7 +238,7 @@ def heldout_loss(
     probability: share of the tokens that are targets, in a masked model
     returns: mean loss in nats per target
     """
-    masked = is_masked(model)
+    masked, fixed = is_masked(model), find_device().fixed_shapes
     length = min(length, max_length(model))
     blocks = lines if isinstance(lines, torch.Tensor) else pack(tokenizer, lines, length, masked=masked)
     inputs, labels = blocks, blocks
@@ -237,7 +247,9 @@ def heldout_loss(
     batches, total, count = list(zip(inputs.split(batch_size), labels.split(batch_size))), 0.0, 0
     with in_mode(model, training=False), mock.patch.object(model, "forward", functools.partial(lm_loss, model)):
         for ids, targets in tqdm(batches, desc="held-out loss", delay=2, leave=False):
-            total += model(ids.to(model.device), targets.to(model.device), "sum").item()  # with the hooks of FSDP
+            positions = label_positions(targets, masked, fixed)
+            batch = (part.to(model.device) for part in (ids, targets))
+            total += model(*batch, "sum", positions.to(model.device)).item()  # with the hooks of FSDP
             count += int((targets if masked else targets[:, 1:]).ne(-100).sum())
     if not count:
         raise UserError("no token of the held-out text is a target; give more text")

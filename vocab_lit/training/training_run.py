@@ -10,7 +10,7 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ from vocab_lit.models.lazy_weights import copy_beside, copy_notes, files_of, inp
 from vocab_lit.models.madx import MadX
 from vocab_lit.models.model_class import is_masked, max_length
 from vocab_lit.models.settings import LanguageAdapter, LoraSettings
-from vocab_lit.models.source import FolderSource
+from vocab_lit.models.source import FolderSource, Source
 from vocab_lit.models.token_tensors import token_parameters
 from vocab_lit.models.trainable import LoraAdapter, only_new_rows, save_lora
 from vocab_lit.text.corpus import mix, write_json
@@ -39,10 +39,11 @@ from vocab_lit.tokens.vocab import Vocab
 from vocab_lit.training.distil import Teacher
 from vocab_lit.training.lapt import LaptRun, RunNote, check_lapt
 from vocab_lit.training.lm_data import HELD_OUT, check_block, check_kept, open_kept
+from vocab_lit.training.lm_loss import activations_recomputed
 from vocab_lit.training.perplexity import bits_by_text, forgotten, source_beside
 from vocab_lit.training.settings import KeepSettings, LaptConfig, LaptSettings, RunSettings, check_run
 from vocab_lit.training.sharding import is_sharded
-from vocab_lit.training.stages import SHARE, estimate_run
+from vocab_lit.training.stages import SHARE, estimate_run, memory_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +55,7 @@ log = logging.getLogger("vocab_lit")
 
 # %% auto #0
 __all__ = ['log', 'add_adapter', 'check_low_dimensional', 'trainable_factors', 'new_token_ids', 'open_teacher', 'open_text',
-           'check_held_out', 'PreparedRun', 'open_run', 'prepare_run', 'is_first_process', 'lapt_files',
+           'check_held_out', 'PreparedRun', 'memory_rows', 'open_run', 'prepare_run', 'is_first_process', 'lapt_files',
            'compare_models', 'training_facts', 'save_trained', 'write_result', 'finish_run', 'held_out_bits']
 
 # %% ../../nbs/06_training/07_training_run.ipynb #6bb746da
@@ -226,8 +227,26 @@ class PreparedRun:
             return {}
         text, held_out = self.open_text()
         options = training.config, training.kept.replay, training.eval_share
-        with self.learning():
+        recomputed = activations_recomputed(training.model) if training.gradient_checkpointing else nullcontext()
+        with self.learning(), recomputed:
             return estimate_run(training.model, training.tokenizer, text, held_out, *options)
+
+# %% ../../nbs/06_training/07_training_run.ipynb #48d4fd4f
+def memory_rows(source: Source, settings: LaptSettings, gradient_checkpointing: bool = False) -> list[dict]:
+    "Tabulate the memory of a run, as `memory_table` does, by the configuration of a model that may have no weights."
+    if settings.mode == "distil":
+        return []  # whose passes are others
+    model = source.without_weights()
+    config = settings.config(max_length(model), not is_masked(model))
+    with ExitStack() as inside:
+        if gradient_checkpointing:
+            inside.enter_context(activations_recomputed(model))
+        if config.lora:
+            LoraAdapter(model, LoraSettings.read(config.lora), config.embeddings, (), 0)
+        elif config.only_new_rows:
+            new = new_token_ids(FolderSource.open(source.path), source.tokenizer)
+            inside.enter_context(only_new_rows(model, new))
+        return memory_table(model, config)
 
 # %% ../../nbs/06_training/07_training_run.ipynb #c6d65f22
 def open_run(
