@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -270,9 +270,11 @@ def memory_of_steps() -> str:
     from vocab_lit.training.settings import LaptConfig
     from vocab_lit.training.stages import memory_table
 
-    tied: dict[str, Any] = dict(num_key_value_heads=8, vocab_size=128_256, tie_word_embeddings=True, intermediate_size=8192)
-    one = LlamaConfig(hidden_size=2048, num_hidden_layers=16, num_attention_heads=32, **tied)
-    three = LlamaConfig(hidden_size=3072, num_hidden_layers=28, num_attention_heads=24, **tied)
+    llama = partial(
+        LlamaConfig, num_key_value_heads=8, vocab_size=128_256, tie_word_embeddings=True, intermediate_size=8192
+    )
+    one = llama(hidden_size=2048, num_hidden_layers=16, num_attention_heads=32)
+    three = llama(hidden_size=3072, num_hidden_layers=28, num_attention_heads=24)
     rows, devices = [], (1, 2, 4, 8)
     for name, config in {"1.2 billion": one, "3.2 billion": three, "6.7 billion": LlamaConfig()}.items():
         table = memory_table(empty_model(LlamaForCausalLM, config), LaptConfig(), devices)
