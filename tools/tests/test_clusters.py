@@ -7,10 +7,12 @@ import sys
 from unittest import mock
 
 import pytest
+import yaml
 from accelerate.commands.launch import _validate_launch_command, launch_command_parser
 from accelerate.utils.launch import prepare_multi_gpu_env
 from transformers import GPT2LMHeadModel
 
+from benchmarks.gpu_checks import FSDP
 from testkit.phrasebook import lines
 from tools.notebooks import checkout
 from vocab_lit import load_model
@@ -36,6 +38,11 @@ def configuration(tmp_path):
     (text,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
     file.write_text(text.replace("num_processes: 4", "num_processes: 2"))
     return file
+
+
+def test_a_gpu_is_checked_with_the_configuration_of_the_page(configuration):
+    on_page = yaml.safe_load(configuration.read_text())
+    assert dict(FSDP, num_processes=2) == on_page
 
 
 def test_accelerate_reads_the_configuration_as_fsdp2(configuration):
