@@ -87,7 +87,15 @@ def _places(ids: Sequence[int], n_tokens: int) -> Where:
     new_ids = torch.tensor(ids)
     place = torch.full((n_tokens,), -1)
     place[new_ids] = torch.arange(len(ids))
-    return functools.cache(lambda device: (new_ids.to(device), place.to(device)))
+    held: dict[torch.device, tuple[torch.Tensor, torch.Tensor]] = {}
+
+    def where(device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+        moved = held.get(device) or (new_ids.to(device), place.to(device))
+        if type(moved[0]) is torch.Tensor:  # not a fake one, of which only the shape is computed
+            held[device] = moved
+        return moved
+
+    return where
 
 
 @contextmanager
