@@ -97,7 +97,7 @@ def _places(ids: Sequence[int], n_tokens: int) -> Where:
 
     return where
 
-
+# %% ../../nbs/05_models/12_trainable.ipynb #bbfcf086
 @contextmanager
 def only_new_rows(model: PreTrainedModel, ids: Sequence[int]) -> Iterator[PreTrainedModel]:  # the model
     """Inside the block only some tokens' embeddings are trainable; at its end they are where they belong.
