@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.claims import Claim
-from benchmarks.gpu import QWEN3
+from benchmarks.gpu import GEMMA3
 from benchmarks.lapt import random_blocks
 from benchmarks.runner import Case, Part
 from testkit.process import Meter
 
 SMOLLM2 = dict(hidden_size=576, intermediate_size=1536, num_hidden_layers=30, num_attention_heads=9)
 SMOLLM2 |= dict(num_key_value_heads=3, vocab_size=49_152, tie_word_embeddings=True)
-GEMMA3 = dict(hidden_size=640, intermediate_size=2048, num_hidden_layers=18, num_attention_heads=4, head_dim=256)
-GEMMA3 |= dict(num_key_value_heads=1, vocab_size=262_144, sliding_window=512)
+QWEN3 = dict(hidden_size=1024, intermediate_size=3072, num_hidden_layers=28, num_attention_heads=16, head_dim=128)
+QWEN3 |= dict(num_key_value_heads=8, vocab_size=151_936, max_position_embeddings=4096, tie_word_embeddings=True)
 TINY = dict(hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=2, vocab_size=4000)
 SHAPES = {  # the class of a configuration, and its fields
     "SmolLM2 135M": ("LlamaConfig", SMOLLM2),
-    "Gemma 3 270M": ("Gemma3TextConfig", GEMMA3),
-    "Qwen3 0.6B": ("Qwen3Config", QWEN3 | dict(vocab_size=151_936)),
+    "Gemma 3 270M": ("Gemma3TextConfig", GEMMA3 | dict(vocab_size=262_144)),
+    "Qwen3 0.6B": ("Qwen3Config", QWEN3),
 }
 MODES = ("full", "new")  # all weights; the embeddings of 2,000 new tokens
 
