@@ -44,11 +44,13 @@ def test_what_fsdp_cannot_train_is_refused_in_one_line(cell_3af5a1d6):
             return ""
 
 
-    fsdp = dict(ACCELERATE_USE_FSDP="true")
+    version_1 = dict(ACCELERATE_USE_FSDP="true")  # which is Accelerate's default
+    fsdp = version_1 | dict(FSDP_VERSION="2")
     assert refusal(gpt2, "cpu") == refusal(gpt2, FSDP_VERSION="1") == refusal(gpt2, **fsdp) == ""
-    assert refusal(gpt2, **fsdp, FSDP_VERSION="2", FSDP_OFFLOAD_PARAMS="false", mode="new") == ""
-    assert "there is none; use torchrun (DDP)" in refusal(gpt2, "cpu", **fsdp)
-    assert refusal(gpt2, **fsdp, FSDP_VERSION="1").endswith("not supported; give Accelerate fsdp_version: 2")
+    assert refusal(gpt2, **fsdp, FSDP_OFFLOAD_PARAMS="false", mode="new") == ""
+    for kind in ("cpu", "mps", "xla"):
+        assert "there is none; use torchrun (DDP)" in refusal(gpt2, kind, **fsdp)
+    assert refusal(gpt2, **version_1).endswith("not supported; give Accelerate fsdp_version: 2")
     assert refusal(gpt2, **fsdp, FSDP_OFFLOAD_PARAMS="true").endswith("give Accelerate fsdp_offload_params: false")
     assert "--gradient-checkpointing" in refusal(gpt2, **fsdp, FSDP_ACTIVATION_CHECKPOINTING="true")
     for mode in ("new", "distil"):

@@ -16,6 +16,7 @@ from benchmarks.gpu_checks import FSDP
 from testkit.phrasebook import lines
 from tools.notebooks import checkout
 from vocab_lit import load_model
+from vocab_lit.models.device import Device
 from vocab_lit.text.corpus import data_path
 from vocab_lit.training import sharding
 from vocab_lit.training.settings import LaptConfig
@@ -50,7 +51,7 @@ def test_accelerate_reads_the_configuration_as_fsdp2(configuration):
     arguments = launch_command_parser().parse_args(words)
     with mock.patch.dict(os.environ):
         env = prepare_multi_gpu_env(_validate_launch_command(arguments)[0])
-    with mock.patch.dict(os.environ, env), mock.patch.object(sharding, "find_device"):
+    with mock.patch.dict(os.environ, env), mock.patch.object(sharding, "find_device", lambda: Device("cuda", "")):
         assert sharding.is_sharded()
         sharding.check_sharding(load_model(data_path("models", "mini-gpt2")), LaptConfig())
     assert env["FSDP_STATE_DICT_TYPE"] == "SHARDED_STATE_DICT" and env["FSDP_RESHARD_AFTER_FORWARD"] == "true"

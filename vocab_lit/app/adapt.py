@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vocab_lit.app.adapt_result import command_for_all_gpus, gguf_beside, retained_texts, write_result
-from vocab_lit.app.candidates import BYTES, CUT, SMALLEST, Seen, candidates_for
+from vocab_lit.app.candidates import BYTES, CUT, MOST, SMALLEST, Seen, candidates_for
 from vocab_lit.app.trial import (
     JUDGED,
     STARTS,
@@ -115,7 +115,7 @@ def choose_candidates(race: Adaptation) -> None:
     if _has_no_time(race, candidates, each):
         return
     state.candidates, state.race_budget = candidates, min(race.clock.budget, text_steps * each)
-    state.to_end = seen.trains_all and len(candidates) > 1
+    state.to_end = seen.trains_all and 1 < len(candidates) <= MOST
     if state.to_end:
         race.decide(f"there is time to train every candidate to the end, {PASSES} passes over the text")
     for c in candidates:
@@ -393,7 +393,7 @@ def planned(asked: Adapt, out: Path, more: bool = False) -> list[dict[str, str]]
     if not learns_from_text(model):
         return [dict(rows[0], what=f"{rows[0]['what']}; {type(model).__name__} has no head that learns from text")]
     memory = step_memory(model, LaptConfig(length=64), SMALLEST // 64)
-    what = f"{race.clock.budget / 60:.3g} minutes; a step takes at most about {memory}"
+    what = f"{race.clock.budget / 60:.3g} minutes; a step of {SMALLEST} tokens takes about {memory}"
     return [*rows, dict(stage="training", what=what, makes=str(out), state="to do")]
 
 

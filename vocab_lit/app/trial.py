@@ -419,14 +419,16 @@ def config_of(race: Adaptation, model: PreTrainedModel) -> LaptConfig:
 
 def choose_batch(race: Adaptation, model: PreTrainedModel) -> None:
     "Choose the size of a step by the speed of those that are tried: on a GPU each size, as small ones leave it idle."
-    device, state = find_device(), race.state
+    device, state, precision = find_device(), race.state, race.options.precision
 
     def cost(tokens: int) -> float:
-        n, tried = 4, LaptConfig(batch_size=tokens // 64, length=64)
+        length = min(64 if tokens < 2048 else 256, max_length(model))
+        n, tried = max(1, 256 // length), LaptConfig(batch_size=tokens // length, length=length)
         if device.asynchronous and not device.fixed_shapes:
-            half = device.precision != "fp32"
+            half = "fp32" not in (precision, device.precision)
             n, _ = choose_micro_batch(model, tried, memory_left(model), micro_batches(tried), half)
-        return 1.3 * block_seconds(model, n, 64, race.clock.now) * tokens / (64 * n)  # with the optimizer's part
+        seconds = block_seconds(model, n, length, race.clock.now, precision)
+        return 1.3 * seconds * tokens / (length * n)  # with the optimizer's part
 
     on_device(model)
     size = read_json(race.path("text/sizes.json"))["new"]["train"]

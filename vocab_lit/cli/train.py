@@ -59,7 +59,7 @@ RunOut = Annotated[
 ]
 
 
-_MEMORY = "GB of memory on each device for a step, one block at a time (several devices: FSDP, not measured)"
+_MEMORY = "GB of memory on each device for a step, one block at a time (several devices: FSDP, untested)"
 
 
 def _without_time(model: str, settings: LaptSettings, gradient_checkpointing: bool) -> str:
@@ -148,8 +148,8 @@ def lapt_(
     """Continue the pretraining of a model on text of the target language.
 
     The weights with the lowest held-out loss are saved. A run that is killed resumes with --resume where its last
-    checkpoint was. On several GPUs: `torchrun --nproc_per_node 4 -m vocab_lit lapt ...`, or for a model that is too
-    large for one of them `accelerate launch --config_file fsdp.yaml -m vocab_lit lapt ...`, with FSDP2.
+    checkpoint was. On several GPUs (untested): `torchrun --nproc_per_node 4 -m vocab_lit lapt ...`; with FSDP2, for a
+    model that is too large for one: `accelerate launch --config_file fsdp.yaml -m vocab_lit lapt ...`.
 
     Example: `vocab-lit lapt xlmr-sw --text swahili.txt --mode full --steps 10000 --out xlmr-sw-lapt`
 

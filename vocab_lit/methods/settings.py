@@ -72,7 +72,7 @@ class InitSettings(Settings):
     )
     pad_to_multiple_of: int = option(
         0,
-        "pad the number of embeddings to a multiple, such as 64 (GPUs) or 128 (TPUs); 0: 64 for decoders, 1 for others",
+        "pad the number of embeddings to a multiple, such as 64; 0: 64 for decoders, 1 for others",
         ge=0,
     )
     seed: int = option(0, "random seed", ge=0, le=LARGEST_SEED)

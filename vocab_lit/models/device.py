@@ -110,9 +110,9 @@ def _has_tpu() -> bool:
 def find_device() -> Device:
     "The best device that this process can use."
     if _has_xla():
-        return Device("xla", f"{os.environ.get('PJRT_DEVICE', 'TPU')} through torch_xla", None, "bf16")
+        return Device("xla", f"{os.environ.get('PJRT_DEVICE', 'TPU')} through torch_xla")
     if _has_tpu():
-        return Device("tpu", "TPU through torch_tpu", None, "bf16")
+        return Device("tpu", "TPU through torch_tpu")
     if torch.cuda.is_available():
         card = torch.cuda.get_device_properties()
         has_bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
@@ -174,9 +174,11 @@ def free_memory(device: Device | None = None, groups: str | Path = "/sys/fs/cgro
 
 # %% ../../nbs/05_models/01_device.ipynb #4f46e8ad
 def synchronize(device: torch.device) -> None:
-    "Wait until a GPU has computed what it was given."
-    if device.type == "cuda":
-        torch.cuda.synchronize()
+    "Wait until a device has computed what it was given."
+    if device.type in ("cuda", "mps"):
+        getattr(torch, device.type).synchronize()
+    elif device.type == "xla":
+        importlib.import_module("torch_xla").sync(wait=True)
 
 
 def gpu_count() -> int:
@@ -184,12 +186,15 @@ def gpu_count() -> int:
     return torch.cuda.device_count()
 
 
-def autocast() -> torch.autocast:
-    "Return a context that computes in the precision of training on this device."
+def autocast(precision: str = "auto") -> torch.autocast:
+    """Return a context that computes in the precision of training on this device.
+
+    precision: auto, fp32, bf16 or fp16
+    """
     device = find_device()
+    precision = device.precision if precision == "auto" else precision
     dtypes = dict(bf16=torch.bfloat16, fp16=torch.float16)
-    enabled = device.kind != "xla" and device.precision in dtypes
-    return torch.autocast(device.torch.type, dtypes.get(device.precision), enabled)
+    return torch.autocast(device.torch.type, dtypes.get(precision), precision in dtypes)
 
 # %% ../../nbs/05_models/01_device.ipynb #ae250325
 def device_arguments(device: Device | None = None, processes: int = 1) -> dict:  # for transformers' TrainingArguments

@@ -180,8 +180,9 @@ def run_race(race: Race, train: Callable[[Candidate], object]) -> Candidate:
     if state.won:
         return next(c for c in race.candidates if c.name == state.won)
     state.race_budget = state.race_budget or race.clock.budget
-    n = len(race.candidates)
-    planned = [(n, race.clock.remaining / n)] if state.to_end else rounds(n, state.race_budget)
+    n, left = len(race.candidates), sum(not c.trained.has_ended for c in race.candidates)
+    to_end = [(n, race.clock.remaining / max(1, left))]  # also where a race resumes
+    planned = to_end if state.to_end else rounds(n, state.race_budget)
     for number, (_, seconds) in enumerate(planned, 1):
         if state.round >= number:
             continue  # before this process began

@@ -36,10 +36,14 @@ def is_sharded() -> bool:
     return os.environ.get("ACCELERATE_USE_FSDP", "").lower() == "true"
 
 
-_REQUIRED = {  # environment variable: the only value that works, and what to write in Accelerate's configuration
-    "FSDP_VERSION": ("2", "fsdp_version: 2"),
-    "FSDP_OFFLOAD_PARAMS": ("false", "fsdp_offload_params: false"),
-    "FSDP_ACTIVATION_CHECKPOINTING": ("false", "fsdp_activation_checkpointing: false, and --gradient-checkpointing"),
+_REQUIRED = {  # environment variable: Accelerate's default, the only value that works, and its configuration
+    "FSDP_VERSION": ("1", "2", "fsdp_version: 2"),
+    "FSDP_OFFLOAD_PARAMS": ("false", "false", "fsdp_offload_params: false"),
+    "FSDP_ACTIVATION_CHECKPOINTING": (
+        "false",
+        "false",
+        "fsdp_activation_checkpointing: false, beside --gradient-checkpointing",
+    ),
 }
 
 
@@ -47,11 +51,12 @@ def check_sharding(model: PreTrainedModel, config: LaptConfig) -> None:
     "Raise `UserError` if Accelerate divides the model and cannot do so with these settings."
     if not is_sharded():
         return
-    if find_device().kind == "cpu":
+    if find_device().kind != "cuda":
         raise UserError("Accelerate divides a model among GPUs only (FSDP), and there is none; use torchrun (DDP)")
-    for name, (value, setting) in _REQUIRED.items():
-        if os.environ.get(name, value).lower() != value:
-            raise UserError(f"{name}={os.environ[name]} is not supported; give Accelerate {setting}")
+    for name, (usual, value, setting) in _REQUIRED.items():
+        if (given := os.environ.get(name, usual)).lower() != value:
+            raise UserError(f"{name}={given} is not supported; give Accelerate {setting}")
+    block_stack(model)  # which raises where there is none to divide by
     if config.only_new_rows and any(table.dim() == 1 for table in token_parameters(model).values()):
         problem = f"a {type(model).__name__} has a bias for each token, which FSDP cannot train for new tokens alone"
         raise UserError(f"{problem}; train the embeddings of all tokens, or use torchrun (DDP)")
@@ -68,7 +73,7 @@ def set_units(plugin: FullyShardedDataParallelPlugin, model: PreTrainedModel) ->
 
 
 def embeddings_hidden(model: PreTrainedModel) -> contextlib.AbstractContextManager:
-    "Inside the block a model does not say which modules its embeddings are."
+    "Hide the modules of the embeddings inside the block."
     return mock.patch.multiple(model, get_input_embeddings=lambda: None, get_output_embeddings=lambda: None)
 
 

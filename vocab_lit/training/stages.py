@@ -391,14 +391,23 @@ def count_blocks(tokenizer: PreTrainedTokenizerBase, lines: Iterable[str], lengt
     return max(1, round(n_tokens * characters / sum(len(line) + 1 for line in sample) / length))
 
 
-def block_seconds(model: PreTrainedModel, n: int, length: int, now: Callable[[], float] = time.perf_counter) -> float:
-    "Time n blocks forward and backward, the second time; blocks longer than the model takes are divided."
+def block_seconds(
+    model: PreTrainedModel,
+    n: int,
+    length: int,
+    now: Callable[[], float] = time.perf_counter,
+    precision: str = "auto",
+) -> float:
+    """Time n blocks forward and backward, the second time; blocks longer than the model takes are divided.
+
+    precision: as in `autocast`
+    """
     fits = min(length, max_length(model))
     ids = torch.ones(math.ceil(n * length / fits), fits, dtype=torch.long, device=model.device)
     with in_mode(model, training=True), random_state_restored():
         for _ in range(2):
             started = now()
-            with autocast():
+            with autocast(precision):
                 loss = lm_loss(model, ids, ids, "sum")
             loss.backward()
             synchronize(ids.device)

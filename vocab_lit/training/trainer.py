@@ -358,7 +358,8 @@ class LaptTrainer(CheckpointTrainer):
             self._save_checkpoint(self.model, None)
         assert self.optimizer is not None  # it has been made
         for moments in self.optimizer.state.values() if is_start else ():
-            moments["step"].zero_()  # FSDP's checkpoint takes a step of its own
+            if "step" in moments:
+                moments["step"].zero_()  # FSDP's checkpoint takes a step of its own
         return prepared
 
     def training_step(self, *args: Any, **more: Any) -> torch.Tensor:
