@@ -28,7 +28,6 @@ from vocab_lit.gguf.container import (
     write_gguf,
 )
 from vocab_lit.gguf.tokens import check_whole, token_tables, tokens_of
-from vocab_lit.models.lazy_weights import empty_weights
 from vocab_lit.models.model_class import configs_of, load_with_report
 from vocab_lit.models.note import Note, gguf_note
 from vocab_lit.text.corpus import write_json
@@ -122,6 +121,8 @@ def _read_by_transformers(file: GgufFile, tensors: Iterable[NewTensor], read: Ca
 def empty_gguf(file: GgufFile) -> PreTrainedModel:
     "The model that the metadata of a file describes, on the meta device."
     from transformers import AutoConfig, AutoModelForCausalLM
+
+    from vocab_lit.models.lazy_weights import empty_weights
 
     tensors = [same_tensor(file, name) for name, tensor in file.tensors.items() if len(tensor.shape) == 1]
     if "output.weight" in file.tensors:  # by which transformers tells that embeddings are not tied
