@@ -3,10 +3,16 @@ from dataclasses import replace
 from pathlib import Path
 from vocab_lit.text.settings import SettingError, options
 from vocab_lit.training.recommended import LAPT_RATES, REPLAY
-from vocab_lit.training.settings import KeepSettings, LaptConfig, LaptSettings, PRESETS, RunSettings
+from vocab_lit.training.settings import KeepSettings, LaptConfig, LaptSettings, PRECISIONS, PRESETS, RunSettings, precision_arguments, precision_of
 import pytest
 import re
 import tempfile
+
+
+@pytest.mark.cell('nbs/06_training/00_settings.ipynb', 'cell "the precision that arguments ask for is the one they were made for" (173acc73)')
+def test_the_precision_that_arguments_ask_for_is_the_one_they_were_made_for():
+    for precision in PRECISIONS:
+        assert precision_of(precision_arguments(precision)) == precision
 
 
 @pytest.mark.cell('nbs/06_training/00_settings.ipynb', 'cell "what is given replaces the preset\'s, if it can be" (3ebd6551)')

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -19,8 +19,8 @@ from vocab_lit.training.recommended import LAPT_RATES, REPLAY, format_rate
 
 # %% auto #0
 __all__ = ['MODES', 'EMBEDDINGS', 'FEW', 'PRESETS', 'PRECISIONS', 'Stage', 'LaptConfig', 'LaptSettings', 'precision_arguments',
-           'RunStopped', 'NonFiniteGradient', 'DamagedCheckpoint', 'TimeLimit', 'RunOptions', 'RunSettings',
-           'KeepSettings', 'check_run']
+           'precision_of', 'RunStopped', 'NonFiniteGradient', 'DamagedCheckpoint', 'TimeLimit', 'RunOptions',
+           'RunSettings', 'KeepSettings', 'check_run']
 
 # %% ../../nbs/06_training/00_settings.ipynb #1695c301
 @dataclass(frozen=True)
@@ -291,6 +291,12 @@ PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 def precision_arguments(precision: str) -> dict[str, bool]:
     "Return the arguments of transformers' TrainingArguments for one of `PRECISIONS`; none for auto."
     return {} if precision == "auto" else {half: precision == half for half in ("bf16", "fp16")}
+
+
+def precision_of(arguments: Mapping[str, object]) -> str:
+    "Return the one of `PRECISIONS` that arguments of TrainingArguments ask for."
+    halves = [half for half in ("bf16", "fp16") if arguments.get(half)]
+    return halves[0] if halves else "fp32" if "bf16" in arguments else "auto"
 
 
 class RunStopped(Exception):

@@ -278,12 +278,15 @@ def _activations(model: PreTrainedModel, length: int, half: bool) -> tuple[int, 
     return _OF_SIDES * length * sum(sum(p.shape) for p in matrices), copies
 
 
-def step_memory(model: PreTrainedModel, config: LaptConfig, micro_batch: int, half: bool = False) -> StepMemory:
+def step_memory(
+    model: PreTrainedModel, config: LaptConfig, micro_batch: int, half: bool = False, on_gpu: bool | None = None
+) -> StepMemory:
     """Estimate the memory of a step, from shapes alone.
 
     model: whose trainable parameters require a gradient; it may be on the meta device
     micro_batch: blocks in one forward pass
     half: whether the compute dtype has 16 bits
+    on_gpu: whether a GPU computes, where more logits are held at a time; None: as here
     """
     table, weights = input_weight(model), [*model.parameters()]
     trainable, n_all = (sum(p.numel() for p in weights if p.requires_grad or of_all) for of_all in (False, True))
@@ -299,7 +302,8 @@ def step_memory(model: PreTrainedModel, config: LaptConfig, micro_batch: int, ha
         block = block // layers + 4 * layers * config.length * part.hidden_size
         copies = round(copies * trainable / n_all)  # those of frozen weights do not stay
     targets = micro_batch * config.length * (config.mask_probability if is_masked(model) else 1)
-    at_once = max(2 ** (28 if model.device.type == "cuda" else 25), len(table))  # as in `lm_loss`
+    on_gpu = find_device().kind == "cuda" if on_gpu is None else on_gpu
+    at_once = max(2 ** (28 if on_gpu else 25), len(table))  # as in `lm_loss`
     logits = round((_COPIED_LOGIT if hasattr(model, "new_rows") else _LOGIT) * min(targets * len(table), at_once))
     gradients = 4 * (trainable + table.numel() * table.requires_grad)
     stored, copies = sum(p.numel() * p.element_size() for p in weights), copies + half * 2 * table.numel()
@@ -313,7 +317,8 @@ _USABLE = 0.95  # share of them that the driver leaves
 def memory_table(model: PreTrainedModel, config: LaptConfig, devices: Iterable[int] = (1, 2, 4, 8)) -> list[dict]:
     "Tabulate the memory of a step of one block by precision and number of devices, and the device that it fits on."
     freezer, rows = Freezer(model, config), []
-    steps = {"fp32": step_memory(model, config, 1), "bf16, fp16": step_memory(model, config, 1, half=True)}
+    halves = {"fp32": False, "bf16, fp16": True}
+    steps = {name: step_memory(model, config, 1, half, on_gpu=True) for name, half in halves.items()}
     for (precision, alone), n in product(steps.items(), devices):
         memory = alone.sharded(n, gathered_parameters(model)) if n > 1 else alone
         fits = next((f"{size} GB" for size in _CAPACITIES if memory.total < _USABLE * size * 1e9), "none of these")
@@ -424,23 +429,26 @@ def estimate_run(
     config: LaptConfig,
     replay: float = 0,
     eval_share: float = 0,
+    precision: str = "auto",
 ) -> dict[str, str]:
     """Estimate what a run takes on this machine, in one process; the model stays unchanged.
 
     model: whose trainable parameters require a gradient
     replay: share of the blocks that is taken from another text
     eval_share: of the computation, which evaluations take at most; 0: any
+    precision: as in `autocast`
     returns: steps, passes over the text, evaluations, time and memory, as text
     """
     blocks, n_held_out = count_blocks(tokenizer, text, config.length), count_blocks(tokenizer, held_out, config.length)
     config = config.within_epochs(blocks / (1 - replay))
     device, freezer = find_device(), Freezer(model, config)
     freezer.begin(freezer.stages[-1])
-    half, free = device.precision != "fp32", memory_left(on_device(model))
+    half = (device.precision if precision == "auto" else precision) != "fp32"
+    free = memory_left(on_device(model))
     micro, memory = choose_micro_batch(model, config, free, micro_batches(config), half)
     if device.kind == "cpu":
         micro = 1  # more take as many times as long
-    seconds = block_seconds(model, micro, config.length) / micro  # of a block
+    seconds = block_seconds(model, micro, config.length, precision=precision) / micro  # of a block
     freezer.restore()
     steps, plan = total_steps(config), Evaluations.within(config, n_held_out, share=eval_share)
     minutes = (steps * config.batch_size + plan.times * plan.blocks * forward_share(config)) * seconds / 60

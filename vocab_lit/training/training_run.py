@@ -41,7 +41,14 @@ from vocab_lit.training.lapt import LaptRun, RunNote, check_lapt
 from vocab_lit.training.lm_data import HELD_OUT, check_block, check_kept, open_kept
 from vocab_lit.training.lm_loss import activations_recomputed
 from vocab_lit.training.perplexity import bits_by_text, forgotten, source_beside
-from vocab_lit.training.settings import KeepSettings, LaptConfig, LaptSettings, RunSettings, check_run
+from vocab_lit.training.settings import (
+    KeepSettings,
+    LaptConfig,
+    LaptSettings,
+    RunSettings,
+    check_run,
+    precision_of,
+)
 from vocab_lit.training.sharding import is_sharded
 from vocab_lit.training.stages import SHARE, estimate_run, memory_table
 
@@ -226,7 +233,8 @@ class PreparedRun:
         if training.teacher or is_sharded():
             return {}
         text, held_out = self.open_text()
-        options = training.config, training.kept.replay, training.eval_share
+        precision = precision_of(training.arguments)
+        options = training.config, training.kept.replay, training.eval_share, precision
         recomputed = activations_recomputed(training.model) if training.gradient_checkpointing else nullcontext()
         with self.learning(), recomputed:
             return estimate_run(training.model, training.tokenizer, text, held_out, *options)
