@@ -9,8 +9,8 @@ import re
 import tempfile
 
 
-@pytest.mark.cell('nbs/06_training/00_settings.ipynb', 'cell "the precision that arguments ask for is the one they were made for" (173acc73)')
-def test_the_precision_that_arguments_ask_for_is_the_one_they_were_made_for():
+@pytest.mark.cell('nbs/06_training/00_settings.ipynb', 'cell "arguments ask for the precision they were made for" (173acc73)')
+def test_arguments_ask_for_the_precision_they_were_made_for():
     for precision in PRECISIONS:
         assert precision_of(precision_arguments(precision)) == precision
 

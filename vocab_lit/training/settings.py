@@ -295,8 +295,8 @@ def precision_arguments(precision: str) -> dict[str, bool]:
 
 def precision_of(arguments: Mapping[str, object]) -> str:
     "Return the one of `PRECISIONS` that arguments of TrainingArguments ask for."
-    halves = [half for half in ("bf16", "fp16") if arguments.get(half)]
-    return halves[0] if halves else "fp32" if "bf16" in arguments else "auto"
+    without = "fp32" if "bf16" in arguments else "auto"
+    return next((half for half in ("bf16", "fp16") if arguments.get(half)), without)
 
 
 class RunStopped(Exception):
