@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def step_memory(
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
-    from vocab_lit.models.lazy_weights import empty_weights
+    from vocab_lit.models.lazy_weights import empty_model
     from vocab_lit.models.trainable import only_new_rows
     from vocab_lit.training import stages
     from vocab_lit.training.lapt import lapt
@@ -45,9 +46,7 @@ def step_memory(
     tokenizer, blocks = random_blocks(shape.vocab_size, 4 * micro_batch, length)
     sizes = dict(batch_size=2 * micro_batch, micro_batch=micro_batch, length=length)
     config = LaptConfig(steps=2, mode=mode, eval_every=2, **sizes)
-    with empty_weights():
-        net = AutoModelForCausalLM.from_config(shape, dtype=torch.float32)
-    net.tie_weights()
+    net = empty_model(partial(AutoModelForCausalLM.from_config, dtype=torch.float32), shape)
     new = range(1000, 3000)
     with contextlib.ExitStack() as stack:
         if mode == "new":

@@ -91,8 +91,8 @@ def test_of_a_list_of_words_as_many_are_kept_as_there_is_time_for(cell_00d35b02)
 @pytest.mark.cell('nbs/09_app/10_trial.ipynb', 'cell "a GPU is tried with steps of each size, a CPU with one" (269d870c)')
 def test_a_gpu_is_tried_with_steps_of_each_size_a_cpu_with_one(cell_00d35b02):
     place = cell_00d35b02.place
-    def chosen_on(kind, seconds_of_a_step):  # by a step of so many blocks
-        race = Adaptation(Adapt("m", (), AdaptOptions(minutes=8)), place / kind, FakeTime())
+    def chosen_on(kind, seconds_of_a_step, free=None):  # by a step of so many blocks, with so many bytes
+        race = Adaptation(Adapt("m", (), AdaptOptions(minutes=8)), place / f"{kind}-{free}", FakeTime())
         race.path("text").mkdir(parents=True)
         write_json(dict(new=dict(train=10**9)), race.path("text/sizes.json"))
         race.clock, tried = Clock(480.0), []
@@ -103,7 +103,7 @@ def test_a_gpu_is_tried_with_steps_of_each_size_a_cpu_with_one(cell_00d35b02):
 
         with pytest.MonkeyPatch.context() as patch:
             names = dict(find_device=lambda: Device(kind, "", half="bf16"), on_device=lambda model: model)
-            for name, value in dict(names, block_seconds=block_seconds, memory_left=lambda model: None).items():
+            for name, value in dict(names, block_seconds=block_seconds, memory_left=lambda model: free).items():
                 patch.setattr(f"vocab_lit.app.trial.{name}", value)
             choose_batch(race, load_model(place / "model"))
         return race.state.batch * race.state.length, race.state.step_seconds, tried
@@ -112,4 +112,5 @@ def test_a_gpu_is_tried_with_steps_of_each_size_a_cpu_with_one(cell_00d35b02):
     tokens, seconds, tried = chosen_on("cuda", lambda blocks: 0.04)  # however many blocks
     assert tried == [512, 1024, 2048, *[4096] * 4]  # at most 32 blocks, of 128 tokens in this model
     assert (tokens, seconds) == (32_768, round(1.3 * 0.04 * 8, 4))
+    assert set(chosen_on("cuda", lambda blocks: 0.04, free=0)[2]) <= {64, 128}  # one block where no more fits
     assert chosen_on("cpu", lambda blocks: 0.5 * blocks) == (512, round(1.3 * 0.5 * 8, 4), [256, 256])

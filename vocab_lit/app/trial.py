@@ -425,7 +425,7 @@ def choose_batch(race: Adaptation, model: PreTrainedModel) -> None:
         length = min(64 if tokens < 2048 else 256, max_length(model))
         n, tried = max(1, 256 // length), LaptConfig(batch_size=tokens // length, length=length)
         if device.asynchronous and not device.fixed_shapes:
-            half = "fp32" not in (precision, device.precision)
+            half = device.precision_for(precision) != "fp32"
             n, _ = choose_micro_batch(model, tried, memory_left(model), micro_batches(tried), half)
         seconds = block_seconds(model, n, length, race.clock.now, precision)
         return 1.3 * seconds * tokens / (length * n)  # with the optimizer's part

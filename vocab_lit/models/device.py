@@ -65,6 +65,10 @@ class Device:
         is_tried = not self.half and self.kind == "cpu"
         return fastest(**product_seconds()) if is_tried else self.half or "fp32"
 
+    def precision_for(self, precision: str) -> str:  # bf16, fp16 or fp32
+        "Return a precision of training; for auto the one that it is fastest in."
+        return self.precision if precision == "auto" else precision
+
     @property
     def precision_reason(self) -> str:
         "The precision, and why it is this one, in a line."
@@ -192,9 +196,8 @@ def autocast(precision: str = "auto") -> torch.autocast:
     precision: auto, fp32, bf16 or fp16
     """
     device = find_device()
-    precision = device.precision if precision == "auto" else precision
-    dtypes = dict(bf16=torch.bfloat16, fp16=torch.float16)
-    return torch.autocast(device.torch.type, dtypes.get(precision), precision in dtypes)
+    dtype = dict(bf16=torch.bfloat16, fp16=torch.float16).get(device.precision_for(precision))
+    return torch.autocast(device.torch.type, dtype, dtype is not None)
 
 # %% ../../nbs/05_models/01_device.ipynb #ae250325
 def device_arguments(device: Device | None = None, processes: int = 1) -> dict:  # for transformers' TrainingArguments

@@ -122,16 +122,13 @@ def empty_gguf(file: GgufFile) -> PreTrainedModel:
     "The model that the metadata of a file describes, on the meta device."
     from transformers import AutoConfig, AutoModelForCausalLM
 
-    from vocab_lit.models.lazy_weights import empty_weights
+    from vocab_lit.models.lazy_weights import empty_model
 
     tensors = [same_tensor(file, name) for name, tensor in file.tensors.items() if len(tensor.shape) == 1]
     if "output.weight" in file.tensors:  # by which transformers tells that embeddings are not tied
         tensors.append(NewTensor("output.weight", (1,), 0, lambda: iter([bytes(4)])))
     config = _read_by_transformers(file, tensors, AutoConfig.from_pretrained)
-    with empty_weights():
-        model = AutoModelForCausalLM.from_config(config)
-    model.tie_weights()
-    return model
+    return empty_model(AutoModelForCausalLM.from_config, config)
 
 
 def load_gguf(file: GgufFile) -> PreTrainedModel:

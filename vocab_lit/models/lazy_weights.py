@@ -168,10 +168,13 @@ def empty_weights() -> Iterator[None]:
         yield
 
 
-def empty_model(model_class: type[PreTrainedModel], config: PreTrainedConfig) -> PreTrainedModel:
-    "Build a model on the meta device, in float32, as its configuration describes it."
+def empty_model(build: Callable[..., PreTrainedModel], config: PreTrainedConfig) -> PreTrainedModel:
+    """Build a model on the meta device, in float32, as its configuration describes it.
+
+    build: a class of models, or a function that returns a model for a configuration
+    """
     with empty_weights():
-        model = model_class(copy.deepcopy(config))
+        model = build(copy.deepcopy(config))
     model.tie_weights()
     return model
 

@@ -443,7 +443,7 @@ def estimate_run(
     config = config.within_epochs(blocks / (1 - replay))
     device, freezer = find_device(), Freezer(model, config)
     freezer.begin(freezer.stages[-1])
-    half = (device.precision if precision == "auto" else precision) != "fp32"
+    half = device.precision_for(precision) != "fp32"
     free = memory_left(on_device(model))
     micro, memory = choose_micro_batch(model, config, free, micro_batches(config), half)
     if device.kind == "cpu":
